@@ -1,0 +1,121 @@
+package queue
+
+import "time"
+
+// Item is one waiting request. The owner embeds or holds it, fills the first
+// block, and leaves the rest to the queue. An item is in one queue at most.
+type Item[T any] struct {
+	Value   T
+	Cost    int64     // predicted slot time, in nanoseconds
+	Bytes   int64     // memory held while it waits
+	Expires time.Time // when waiting becomes pointless
+	Seq     uint64    // unique, rising in order of arrival; breaks ties
+
+	flow       *Flow[T]
+	prev, next *Item[T]
+	posExpiry  int
+}
+
+// Waiting says whether the item is in a queue.
+func (it *Item[T]) Waiting() bool { return it.flow != nil }
+
+// Newer is the item that came next in the same flow, nil if none.
+func (it *Item[T]) Newer() *Item[T] { return it.next }
+
+// Older is the item that came before in the same flow, nil if none.
+func (it *Item[T]) Older() *Item[T] { return it.prev }
+
+// Flow is one tenant's part of one Queue: what it has waiting, and how much
+// service it was given.
+type Flow[T any] struct {
+	Weight int64 // share relative to the other flows; at least 1
+
+	id         uint64
+	tag        float64 // virtual start of its next item: nanoseconds of slot time a unit of weight
+	head, tail *Item[T]
+	count      int
+	work       int64
+	since      time.Time // waiting without a pause since then
+	fresh      int64     // cost of the head while nothing was served since it began to wait
+	newest     time.Time // until then the newest is served first
+	window     time.Time // start of the window in which missed and served count
+	missed     int
+	served     int
+	posTag     int
+	posFat     int
+}
+
+// Len is the number of items waiting.
+func (f *Flow[T]) Len() int { return f.count }
+
+// Work is the predicted slot time of what waits, in nanoseconds.
+func (f *Flow[T]) Work() int64 { return f.work }
+
+// Oldest is the item that waits longest, nil if none.
+func (f *Flow[T]) Oldest() *Item[T] { return f.head }
+
+// Newest is the item that came last, nil if none.
+func (f *Flow[T]) Newest() *Item[T] { return f.tail }
+
+// NewestFirst says whether an adaptive flow now serves the newest item first.
+func (f *Flow[T]) NewestFirst(now time.Time) bool { return now.Before(f.newest) }
+
+// Missed tells that an item of the flow died waiting; Served that one was
+// dispatched. When, over a patience, more died than were served, although the
+// flow had work all the time, the queue is standing: what it holds is stale.
+// It then serves the newest first for another patience (Maurer, "Fail at
+// Scale", gives the idea of LIFO for a standing queue). The measure is deaths
+// and not age, because a queue kept just below its deadlines by admission is
+// old but useful.
+func (f *Flow[T]) Missed(now time.Time, patience time.Duration) {
+	f.roll(now, patience)
+	f.missed++
+}
+
+// Served is described at Missed.
+func (f *Flow[T]) Served(now time.Time, patience time.Duration) {
+	f.roll(now, patience)
+	f.served++
+}
+
+func (f *Flow[T]) roll(now time.Time, patience time.Duration) {
+	if now.Sub(f.window) < patience {
+		return
+	}
+	if f.missed > f.served && f.count > 0 && now.Sub(f.since) >= patience {
+		f.newest = now.Add(patience)
+	}
+	f.window, f.missed, f.served = now, 0, 0
+}
+
+func (f *Flow[T]) link(it *Item[T], front bool) {
+	it.flow = f
+	switch {
+	case f.head == nil:
+		f.head, f.tail = it, it
+	case front:
+		it.next, f.head.prev = f.head, it
+		f.head = it
+	default:
+		it.prev, f.tail.next = f.tail, it
+		f.tail = it
+	}
+	f.count++
+	f.work += it.Cost
+}
+
+func (f *Flow[T]) unlink(it *Item[T]) {
+	if it.prev != nil {
+		it.prev.next = it.next
+	} else {
+		f.head = it.next
+	}
+	if it.next != nil {
+		it.next.prev = it.prev
+	} else {
+		f.tail = it.prev
+	}
+	it.flow, it.prev, it.next = nil, nil, nil
+	f.count--
+	f.work -= it.Cost
+}
