@@ -1,0 +1,145 @@
+// Package admit decides, for every request and before anything is committed:
+// run, queue, degrade, defer or reject.
+//
+// The Controller is a single-threaded state machine. Events and the current
+// time go in, decisions come out; it never waits, reads no clock and does no
+// I/O. The live gateway and the simulator drive the same code.
+package admit
+
+import "time"
+
+// ID names one request for its whole life. The shell hands out each ID once.
+type ID uint64
+
+// Class is how urgent a request is. A lower value is served first and shed last.
+type Class uint8
+
+const (
+	Interactive Class = iota // a person waits
+	Standard                 // a program waits
+	Batch                    // nobody waits on the line
+	Speculative              // useful only if it costs nothing
+	NumClasses  = iota
+)
+
+var classNames = [NumClasses]string{"interactive", "standard", "batch", "speculative"}
+
+func (c Class) String() string {
+	if int(c) < len(classNames) {
+		return classNames[c]
+	}
+	return "unknown"
+}
+
+// ParseClass reads the name of a class as it stands in configuration and headers.
+func ParseClass(s string) (Class, bool) {
+	for i, n := range classNames {
+		if n == s {
+			return Class(i), true
+		}
+	}
+	return 0, false
+}
+
+// Verdict is what happens to a request.
+type Verdict uint8
+
+const (
+	Run    Verdict = iota // send it to Decision.Deployment now
+	Queue                 // wait for a later decision on the same ID
+	Defer                 // answer later, as a job
+	Reject                // answer now, with the reason
+)
+
+var verdictNames = [...]string{"run", "queue", "defer", "reject"}
+
+func (v Verdict) String() string { return verdictNames[v] }
+
+// Stage names what decided. It is the label of metrics, the word in error
+// bodies and the line in Explain; the order is the order in which Offer asks.
+type Stage uint8
+
+const (
+	StageUnknown     Stage = iota // model or tenant not in the policy
+	StageDeadline                 // the deadline had passed on arrival
+	StageCapacity                 // nothing usable upstream
+	StageConcurrency              // the tenant's own limit of requests at once
+	StageRequests                 // the tenant's requests a minute
+	StageTokens                   // the tenant's tokens a minute
+	StageFree                     // a slot is free and nobody of better rank waits
+	StageRetry                    // a retry beyond the tenant's retry budget
+	StageShed                     // the class is held back: the predicted wait is above its watermark
+	StageWait                     // predicted to miss its deadline
+	StageLadder                   // degradation (no rung is configured yet: never decides)
+	StageBound                    // a queue is full
+	StageQueue                    // accepted into the queue
+	StageDispatch                 // left the queue for a slot
+	StageLate                     // left the queue: it could no longer make its deadline
+	StageEvicted                  // left the queue for a request of better rank or a leaner tenant
+	StageCancelled                // the caller left
+	StageFinished                 // the upstream call ended
+	StageAgain                    // a failed attempt that may be tried again
+	NumStages        = iota
+)
+
+var stageNames = [NumStages]string{
+	"unknown", "deadline", "capacity", "concurrency", "requests", "tokens", "free", "retry", "shed", "wait", "ladder",
+	"bound", "queue", "dispatch", "late", "evicted", "cancelled", "finished", "again",
+}
+
+func (s Stage) String() string { return stageNames[s] }
+
+// Consent is what the caller agreed to.
+type Consent uint8
+
+const (
+	MayDegrade Consent = 1 << iota // a cheaper form of the request will do
+	MayDefer                       // the answer may come later
+)
+
+// Request is what the core knows of a request: numbers, never bytes.
+type Request struct {
+	ID        ID
+	Tenant    string
+	Model     string
+	Session   string
+	Class     Class
+	Attempt   int   // 0 for a first try; above zero it draws on the retry budget
+	Input     int64 // tokens, estimated
+	MaxOutput int64 // tokens over all choices, the caller's cap; 0 means none given
+	Bytes     int64 // memory held while it waits
+	Stream    bool  // the deadline then means the first token
+	Arrived   time.Time
+	Deadline  time.Time // zero means the class's default
+	May       Consent
+}
+
+// Decision is the core's word on one request. A request gets at most one
+// Queue, at most one Run an attempt, and exactly one end (Reject, or the
+// shell's own Finish or Cancel).
+type Decision struct {
+	ID         ID
+	Verdict    Verdict
+	Stage      Stage
+	Deployment string        // where to send it, for Run
+	Wait       time.Duration // predicted wait until it starts; for a dispatch the real one
+	Need       time.Duration // predicted time from start to what the deadline means (first token, or the end)
+	RetryAfter time.Duration // for Reject: honest time to come back, jittered; 0 when coming back cannot help
+	NoRetry    bool          // for Reject: the caller should not retry by itself
+	Observed   bool          // would have been refused, but admission only observes
+	Limit      string        // for Reject: whose limit, and which, in words
+	Figure     int64         // for Reject: the measured value, in the unit of Bound
+	Bound      int64         // for Reject: the limit it met: requests, tokens, bytes, or milliseconds for times
+}
+
+// Outcome is what Finish is told about one attempt.
+type Outcome struct {
+	Status     int           // HTTP status of the upstream's answer; 0 when there was none
+	OK         bool          // the answer was complete and good: its times teach the predictor
+	Retryable  bool          // another attempt may help and nothing has reached the caller
+	CallerGone bool          // the caller left: neutral for every statistic
+	Input      int64         // tokens as the upstream counted them; 0 when unknown
+	Output     int64         // tokens as the upstream counted or the shell saw them; 0 when unknown
+	Known      bool          // Input and Output are the upstream's own figures
+	RetryAfter time.Duration // what the upstream asked for; 0 when nothing
+}

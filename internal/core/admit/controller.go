@@ -1,0 +1,260 @@
+package admit
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/predict"
+	"github.com/spillway-llm/spillway/internal/core/queue"
+)
+
+// Controller takes every decision. It is a state machine: each method takes
+// the time, which must not run backwards between calls, and the decisions it
+// returns are valid until the next call. It is not safe for concurrent use:
+// the shell holds one lock around it.
+type Controller struct {
+	policy  *Policy
+	rng     *rand.Rand
+	pools   []*pool // by index; never shrinks, so that indices stay valid
+	byModel map[string]*pool
+	tenants map[string]*tenant
+	calls   map[ID]*call
+	expiry  *queue.Expiry[*call]
+	seq     uint64
+
+	out     []Decision // reused
+	victims []*call    // reused
+	spare   []*call    // ended calls to use again
+}
+
+// AnyModel is the name of a pool that serves every model not named.
+const AnyModel = "*"
+
+// New makes a controller. The policy must have its defaults filled and is not
+// changed afterwards by either side. rng jitters times to come back; the same
+// seed and the same events give the same decisions.
+func New(now time.Time, p *Policy, rng *rand.Rand) *Controller {
+	c := &Controller{
+		rng:     rng,
+		byModel: map[string]*pool{},
+		tenants: map[string]*tenant{},
+		calls:   map[ID]*call{},
+		expiry:  queue.NewExpiry[*call](),
+	}
+	c.Configure(now, p)
+	return c
+}
+
+func (c *Controller) poolOf(model string) *pool {
+	if p := c.byModel[model]; p != nil {
+		return p
+	}
+	return c.byModel[AnyModel]
+}
+
+// Offer brings a new request. The first decision is about it, others may
+// follow for requests that had to give way.
+func (c *Controller) Offer(now time.Time, r Request) []Decision {
+	c.out = c.out[:0]
+	var p plan
+	c.look(now, &r, &p)
+	c.commit(now, &r, &p)
+	return c.out
+}
+
+func (c *Controller) commit(now time.Time, r *Request, p *plan) {
+	d := Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.wait, Need: p.need, Observed: p.observed, NoRetry: p.noRetry, Limit: p.limit, Figure: p.figure, Bound: p.bound}
+	if p.member != nil {
+		p.member.offers.Add(now, 1)
+		if r.Attempt == 0 {
+			p.tenant.firsts.Add(now, 1)
+		}
+	}
+	if p.verdict == Reject {
+		d.RetryAfter = c.jitter(p.retry)
+		if p.stage == StageShed || p.stage == StageWait {
+			p.member.refused.Add(now, 1)
+			c.guard(now, r, p)
+		}
+		c.out = append(c.out, d)
+		return
+	}
+	k := c.admitted(now, r, p)
+	if p.verdict == Run {
+		c.out = append(c.out, d)
+		c.run(now, k, &c.out[len(c.out)-1])
+		return
+	}
+	c.out = append(c.out, d)
+	for _, v := range p.victims {
+		c.evict(now, v)
+	}
+	c.victims = p.victims[:0]
+	c.enqueue(now, k, false)
+}
+
+// admitted makes the call and takes from every limit at once.
+func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
+	k := c.newCall()
+	*k = call{
+		id: r.ID, lane: p.lane, stream: r.Stream, attempt: r.Attempt, input: r.Input, arrived: r.Arrived, deadline: p.deadline,
+		est: p.est, need: p.need, observed: p.observed,
+		patience: min(p.deadline.Sub(r.Arrived), c.policy.Classes[r.Class].MaxWait),
+	}
+	c.seq++
+	k.item = queue.Item[*call]{Value: k, Cost: int64(p.est.Raw), Bytes: r.Bytes, Seq: c.seq}
+	c.calls[k.id] = k
+	p.tenant.active++
+	if r.Attempt > 0 {
+		p.tenant.retries.Add(now, 1)
+	}
+	if w := p.member.requests; w != nil {
+		k.requests = w.Reserve(now, 1)
+	}
+	if w := p.member.tokens; w != nil {
+		k.tokens = w.Reserve(now, r.Input+p.est.Output)
+	}
+	p.pool.demanded(now, p.lane, p.est.Raw)
+	return k
+}
+
+func (c *Controller) newCall() *call {
+	if n := len(c.spare); n > 0 {
+		k := c.spare[n-1]
+		c.spare = c.spare[:n-1]
+		return k
+	}
+	return new(call)
+}
+
+// guard distrusts the predictor when it refuses much of a tenant's traffic
+// while the queue is short: above a fifth of ten seconds' requests, with
+// fewer waiting than a tenth of what could be served in time at the rate of
+// completions really seen. For ten seconds the tenant then has bounds and the
+// tests at dequeue only. (After finagle's DeadlineFilter, which never rejects
+// more than a fifth.)
+func (c *Controller) guard(now time.Time, r *Request, p *plan) {
+	offers, refused := p.member.offers.Sum(now), p.member.refused.Sum(now)
+	if offers < 10 || refused*5 <= offers {
+		return
+	}
+	perSecond := float64(p.pool.done.Sum(now)) / 10
+	share := p.pool.shares[r.Class].Of(p.lane.wants(now, p.pool.service.Factor())) / float64(max(p.pool.slots, 1))
+	useful := min(perSecond*share*c.patience(now, r.Class, p).Seconds(), float64(p.pool.policy.Queue.PerTenant))
+	if float64(p.lane.flow.Len()) < useful/10 {
+		p.member.distrust = now.Add(10 * time.Second)
+	}
+}
+
+// FirstByte tells that the upstream's first event came.
+func (c *Controller) FirstByte(now time.Time, id ID) {
+	k := c.calls[id]
+	if k == nil || !k.running || k.first {
+		return
+	}
+	k.first = true
+	k.pool().service.First(&k.lane.member.known, k.est, k.input, now.Sub(k.started))
+}
+
+// Finish ends one attempt. The slot is free at once and others may run. If
+// the attempt failed in a way that another may mend, a decision on the same
+// ID says so; without one the request has ended. An unknown ID is ignored.
+func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
+	c.out = c.out[:0]
+	k := c.calls[id]
+	if k == nil || !k.running {
+		return c.out
+	}
+	p := k.pool()
+	c.stop(now, k)
+	if o.OK {
+		input := k.input
+		if o.Known && o.Input > 0 {
+			input = o.Input
+		}
+		p.service.Total(&k.lane.member.known, k.est, input, o.Output, now.Sub(k.started))
+		p.done.Add(now, 1)
+		p.lastDone = now
+	}
+	if c.again(now, k, &o) {
+		k.sent++
+		k.tenant().retries.Add(now, 1)
+		c.out = append(c.out, Decision{ID: id, Verdict: Queue, Stage: StageAgain, Need: k.need, Observed: k.observed})
+		c.enqueue(now, k, true)
+	} else {
+		used := o.Input + o.Output
+		if used == 0 && o.OK {
+			used = -1
+		}
+		c.end(now, k, used)
+	}
+	c.dispatch(now, p)
+	return c.out
+}
+
+// again says whether a failed attempt may be repeated: within the attempts
+// and the retry budget, in time, and not against the upstream's own wish.
+func (c *Controller) again(now time.Time, k *call, o *Outcome) bool {
+	return o.Retryable && !o.OK && !o.CallerGone && !k.first && o.RetryAfter == 0 &&
+		k.sent+1 < c.policy.Retry.Attempts && !k.pool().retired &&
+		k.tenant().mayRetry(now, c.policy.Retry) &&
+		now.Add(k.pool().service.Need(k.est, k.stream, 50)).Before(k.deadline)
+}
+
+// Cancel tells that the caller left before anything was sent upstream: it
+// waited, or was just given a slot. A call that was sent ends with Finish. An
+// unknown ID is ignored.
+func (c *Controller) Cancel(now time.Time, id ID) []Decision {
+	c.out = c.out[:0]
+	k := c.calls[id]
+	if k == nil {
+		return c.out
+	}
+	p := k.pool()
+	if k.running {
+		c.stop(now, k)
+	} else {
+		p.queues[k.lane.class].Remove(&k.item)
+		k.lane.member.waiting--
+	}
+	c.end(now, k, 0)
+	c.dispatch(now, p)
+	return c.out
+}
+
+// Next is when Tick must be called, the zero time if nothing is due by itself.
+func (c *Controller) Next() time.Time {
+	if it := c.expiry.Min(); it != nil {
+		return it.Expires
+	}
+	return time.Time{}
+}
+
+// Tick drops what waited in vain.
+func (c *Controller) Tick(now time.Time) []Decision {
+	c.out = c.out[:0]
+	for it := c.expiry.Min(); it != nil && !now.Before(it.Expires); it = c.expiry.Min() {
+		c.drop(now, it.Value, StageLate)
+	}
+	return c.out
+}
+
+// Waiting and Running are the numbers of requests in the two states.
+func (c *Controller) Waiting() (n int) {
+	for _, p := range c.pools {
+		n += p.waiting()
+	}
+	return n
+}
+
+// Running is described at Waiting.
+func (c *Controller) Running() (n int) {
+	for _, p := range c.pools {
+		n += len(p.running)
+	}
+	return n
+}
+
+func (p Prior) predict() predict.Prior {
+	return predict.Prior{First: p.First, PerInput: p.PerInput, PerOutput: p.PerOutput, Output: p.Output}
+}

@@ -1,0 +1,124 @@
+package admit
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/meter"
+)
+
+// Step is what one stage found for a request.
+type Step struct {
+	Stage   Stage
+	Decides bool
+	Limit   string // what was measured; empty where the stage has nothing to measure
+	Figure  int64
+	Bound   int64
+}
+
+// Trace is a dry run: the stages that were asked, and the decision they lead to.
+type Trace struct {
+	Steps    []Step
+	Decision Decision
+}
+
+// Explain says what Offer would decide, and why, without changing anything.
+func (c *Controller) Explain(now time.Time, r Request) Trace {
+	var p plan
+	var t Trace
+	for _, s := range stages {
+		p.measure("", 0, 0)
+		decides := s.look(c, now, &r, &p)
+		t.Steps = append(t.Steps, Step{s.stage, decides, p.limit, p.figure, p.bound})
+		if decides {
+			p.stage = s.stage
+			break
+		}
+	}
+	t.Decision = Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.wait, Need: p.need, RetryAfter: p.retry, NoRetry: p.noRetry, Observed: p.observed, Limit: p.limit, Figure: p.figure, Bound: p.bound}
+	return t
+}
+
+// Snapshot is the state of the controller in numbers.
+type Snapshot struct {
+	Pools   []PoolState   // in order of first appearance
+	Tenants []TenantState // by name
+}
+
+// PoolState is one pool's part of a Snapshot.
+type PoolState struct {
+	Model    string
+	Slots    int
+	Running  int
+	Classes  [NumClasses]QueueState
+	Bytes    int64         // held by what waits
+	Mean     time.Duration // service time measured of late
+	Factor   float64       // what predictions are multiplied with now: calibration and brownout
+	Brownout float64       // the part of Factor that running calls' ages add; 1 when all is well
+}
+
+// QueueState is one class of a pool.
+type QueueState struct {
+	Waiting int
+	Work    time.Duration // predicted slot time of what waits
+}
+
+// TenantState is one tenant's part of a Snapshot.
+type TenantState struct {
+	Name    string
+	Active  int // waiting or running
+	Waiting int
+}
+
+// Snapshot reads the state.
+func (c *Controller) Snapshot(time.Time) Snapshot {
+	var s Snapshot
+	for _, p := range c.pools {
+		if p.retired && len(p.running)+p.waiting() == 0 {
+			continue
+		}
+		state := PoolState{
+			Model: p.policy.Name, Slots: p.slots, Running: len(p.running), Bytes: p.waitingBytes(),
+			Mean: p.service.Mean(), Factor: p.service.Factor(), Brownout: p.service.Slow(),
+		}
+		for class, q := range p.queues {
+			state.Classes[class] = QueueState{Waiting: q.Len(), Work: p.service.Slots(time.Duration(q.Work()))}
+		}
+		s.Pools = append(s.Pools, state)
+	}
+	for _, t := range c.tenants {
+		state := TenantState{Name: t.policy.Name, Active: t.active}
+		for _, m := range t.members {
+			if m != nil {
+				state.Waiting += m.waiting
+			}
+		}
+		s.Tenants = append(s.Tenants, state)
+	}
+	slices.SortFunc(s.Tenants, func(a, b TenantState) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// Allowance is how much of a tenant's own limit is left.
+type Allowance struct {
+	Limit, Remaining int64         // Limit 0: no such limit
+	Reset            time.Duration // until all of it is back
+}
+
+// Quota is the tenant's own limits for a model, what is reserved taken as used.
+func (c *Controller) Quota(now time.Time, tenant, model string) (requests, tokens Allowance) {
+	t, p := c.tenants[tenant], c.poolOf(model)
+	if t == nil || p == nil || p.index >= len(t.members) || t.members[p.index] == nil {
+		return
+	}
+	m := t.members[p.index]
+	return allowance(now, m.requests), allowance(now, m.tokens)
+}
+
+func allowance(now time.Time, w *meter.Window) Allowance {
+	if w == nil || w.Limit() == 0 {
+		return Allowance{}
+	}
+	return Allowance{w.Limit(), max(w.Limit()-w.Used(now), 0), w.Empty(now)}
+}

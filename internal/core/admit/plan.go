@@ -1,0 +1,247 @@
+package admit
+
+import (
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/predict"
+)
+
+// plan is the whole answer to an Offer before anything is changed.
+type plan struct {
+	tenant   *tenant
+	pool     *pool
+	member   *member
+	lane     *lane
+	est      predict.Estimate
+	deadline time.Time
+	need     time.Duration // from start to what the deadline means, with the class's confidence
+	wait     time.Duration
+	victims  []*call // leave the queue to make room
+
+	verdict  Verdict
+	stage    Stage
+	retry    time.Duration // before jitter
+	noRetry  bool
+	observed bool // a predicted refusal that only observes
+	limit    string
+	figure   int64
+	bound    int64
+}
+
+// stages is the table that every Offer walks until one decides. Looks only
+// read: what they memoise changes no decision. Certain and cheap ones come
+// first; priority comes before prediction, so that the overload of a low class
+// never touches a better one.
+var stages = [...]struct {
+	stage Stage
+	look  func(*Controller, time.Time, *Request, *plan) bool
+}{
+	{StageUnknown, (*Controller).lookUnknown},
+	{StageDeadline, (*Controller).lookDeadline},
+	{StageCapacity, (*Controller).lookCapacity},
+	{StageConcurrency, (*Controller).lookConcurrency},
+	{StageRequests, (*Controller).lookRequests},
+	{StageTokens, (*Controller).lookTokens},
+	{StageFree, (*Controller).lookFree},
+	{StageRetry, (*Controller).lookRetry},
+	{StageShed, (*Controller).lookShed},
+	{StageWait, (*Controller).lookWait},
+	{StageLadder, (*Controller).lookLadder},
+	{StageBound, (*Controller).lookBound},
+	{StageQueue, (*Controller).lookQueue},
+}
+
+func (c *Controller) look(now time.Time, r *Request, p *plan) {
+	for i := range stages {
+		if stages[i].look(c, now, r, p) {
+			p.stage = stages[i].stage
+			return
+		}
+	}
+}
+
+func (p *plan) reject(retry time.Duration) bool {
+	p.verdict, p.retry = Reject, retry
+	return true
+}
+
+func (p *plan) measure(limit string, figure, bound int64) {
+	p.limit, p.figure, p.bound = limit, figure, bound
+}
+
+func (c *Controller) lookUnknown(_ time.Time, r *Request, p *plan) bool {
+	p.tenant, p.pool = c.tenants[r.Tenant], c.poolOf(r.Model)
+	if p.tenant == nil || p.pool == nil || r.Class >= NumClasses {
+		p.measure("the tenant, the model or the class is not configured", 0, 0)
+		return p.reject(0)
+	}
+	p.member = c.memberOf(p.pool, p.tenant)
+	p.lane = p.member.laneOf(r.Class)
+	p.est = p.pool.service.Estimate(&p.member.known, r.Input, r.MaxOutput)
+	return false
+}
+
+func (c *Controller) lookDeadline(now time.Time, r *Request, p *plan) bool {
+	p.deadline = r.Deadline
+	if p.deadline.IsZero() {
+		p.deadline = r.Arrived.Add(c.policy.Classes[r.Class].Deadline)
+	}
+	p.need = p.pool.service.Need(p.est, r.Stream, c.policy.Classes[r.Class].Confidence)
+	p.measure("the caller's deadline", millis(now.Sub(r.Arrived)), millis(p.deadline.Sub(r.Arrived)))
+	if now.Before(p.deadline) {
+		return false
+	}
+	p.noRetry = true // the caller has given up on this one
+	return p.reject(0)
+}
+
+func (c *Controller) lookCapacity(_ time.Time, _ *Request, p *plan) bool {
+	p.measure("usable slots of the model", int64(len(p.pool.running)), int64(p.pool.slots))
+	if p.pool.slots > 0 {
+		return false
+	}
+	return p.reject(5 * time.Second)
+}
+
+func (c *Controller) lookConcurrency(_ time.Time, _ *Request, p *plan) bool {
+	t := p.tenant
+	p.measure("the tenant's requests at once", int64(t.active), int64(t.policy.Concurrency))
+	if t.policy.Concurrency == 0 || t.active < t.policy.Concurrency {
+		return false
+	}
+	return p.reject(p.pool.service.Mean() / time.Duration(t.policy.Concurrency))
+}
+
+func (c *Controller) lookRequests(now time.Time, _ *Request, p *plan) bool {
+	w := p.member.requests
+	if w == nil {
+		return false
+	}
+	p.measure("the tenant's requests a minute", w.Used(now), w.Limit())
+	if w.Fits(now, 1) {
+		return false
+	}
+	return p.reject(w.Wait(now, 1))
+}
+
+func (c *Controller) lookTokens(now time.Time, r *Request, p *plan) bool {
+	w := p.member.tokens
+	if w == nil {
+		return false
+	}
+	n := r.Input + p.est.Output
+	p.measure("the tenant's tokens a minute", w.Used(now), w.Limit())
+	if w.Fits(now, n) {
+		return false
+	}
+	return p.reject(w.Wait(now, n))
+}
+
+// lookFree never refuses: while a slot is free nothing waits (dispatch sees to
+// that), and a prediction must not turn away what can run now.
+func (c *Controller) lookFree(_ time.Time, _ *Request, p *plan) bool {
+	p.measure("usable slots of the model", int64(len(p.pool.running)), int64(p.pool.slots))
+	if len(p.pool.running) >= p.pool.slots || p.pool.pick() == nil {
+		return false
+	}
+	p.verdict = Run
+	return true
+}
+
+// lookRetry refuses retries beyond the budget as soon as anything must wait.
+func (c *Controller) lookRetry(now time.Time, r *Request, p *plan) bool {
+	p.wait = p.pool.wait(now, p.lane)
+	if r.Attempt == 0 {
+		return false
+	}
+	p.measure("the tenant's retries of ten seconds", p.tenant.retries.Sum(now), p.tenant.retryBudget(now, c.policy.Retry))
+	if p.tenant.mayRetry(now, c.policy.Retry) || c.dark(p) {
+		return false
+	}
+	p.noRetry = true
+	return p.reject(p.comeBack(now, 0))
+}
+
+// lookShed holds classes back by their watermark.
+func (c *Controller) lookShed(now time.Time, r *Request, p *plan) bool {
+	q := &p.pool.policy.Queue
+	rank := shedRank(r.Class, p.tenant.policy.LowTier)
+	low, high := q.Low, q.High
+	if high == 0 {
+		high = c.patience(now, r.Class, p)
+		low = high / 2
+	}
+	limit := watermark(low, high, rank)
+	p.measure("the predicted wait", millis(p.wait), millis(limit))
+	over := p.wait > limit
+	if q.DepthHigh > 0 {
+		if depth, most := p.pool.waiting(), watermark(q.DepthLow, q.DepthHigh, rank); depth >= most {
+			p.measure("requests waiting for the model", int64(depth), int64(most))
+			over = true
+		}
+	}
+	if !over || now.Before(p.member.distrust) || c.dark(p) {
+		return false
+	}
+	return p.reject(p.comeBack(now, p.wait-limit))
+}
+
+// lookWait is the feasibility test at arrival.
+func (c *Controller) lookWait(now time.Time, r *Request, p *plan) bool {
+	patience := c.patience(now, r.Class, p)
+	p.measure("the predicted wait", millis(p.wait), millis(patience))
+	if p.wait <= patience || now.Before(p.member.distrust) || c.dark(p) {
+		return false
+	}
+	return p.reject(p.comeBack(now, p.wait-patience))
+}
+
+// lookLadder is where degradation will try cheaper forms of the request.
+func (c *Controller) lookLadder(time.Time, *Request, *plan) bool { return false }
+
+func (c *Controller) lookQueue(_ time.Time, _ *Request, p *plan) bool {
+	p.measure("the predicted wait", millis(p.wait), 0)
+	p.verdict = Queue
+	return true
+}
+
+// dark marks a predicted refusal in the mode that only observes, and says so.
+func (c *Controller) dark(p *plan) bool {
+	p.observed = p.observed || c.policy.Observe
+	return c.policy.Observe
+}
+
+// patience is the longest predicted wait that the request can bear. The class's
+// bound on the real wait keeps a fifth for errors of the prediction.
+func (c *Controller) patience(now time.Time, class Class, p *plan) time.Duration {
+	return max(min(p.deadline.Sub(now)-p.need, c.policy.Classes[class].MaxWait*4/5), 0)
+}
+
+// shedRank is the place in the shed order, from what is held back first to
+// what is held back last. Retries beyond their budget, and the expired, never
+// get as far as this.
+func shedRank(class Class, lowTier bool) int {
+	rank := [NumClasses]int{Interactive: 4, Standard: 3, Batch: 2, Speculative: 0}[class]
+	if lowTier {
+		rank = min(rank, 1)
+	}
+	return rank
+}
+
+// watermark is the mark of a rank: low for the first to go, high for the last.
+func watermark[T time.Duration | int](low, high T, rank int) T {
+	return low + (high-low)*T(rank)/4
+}
+
+// comeBack is when coming back makes sense: after the excess is gone, and
+// after the queue has moved on once for each of those who wanted this place.
+func (p *plan) comeBack(now time.Time, excess time.Duration) time.Duration {
+	m := p.member
+	offers := float64(m.offers.Sum(now) + 1)
+	admitted := max(offers-float64(m.refused.Sum(now)), offers/32)
+	share := p.pool.shares[p.lane.class].Of(p.lane.wants(now, p.pool.service.Factor()))
+	move := float64(p.pool.service.Mean()) / share
+	return excess + time.Duration(move*offers/admitted)
+}
+
+func millis(d time.Duration) int64 { return d.Milliseconds() }

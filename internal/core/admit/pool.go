@@ -1,0 +1,177 @@
+package admit
+
+import (
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/meter"
+	"github.com/spillway-llm/spillway/internal/core/predict"
+	"github.com/spillway-llm/spillway/internal/core/queue"
+)
+
+// pool is one model: its slots, what runs on them, and what waits for them.
+type pool struct {
+	index       int
+	policy      *Model
+	retired     bool // no longer in the policy; lives until its calls have ended
+	deployments []*deployment
+	turn        int // where the search for the least loaded begins
+	slots       int
+	running     []*call
+	queues      [NumClasses]*queue.Queue[*call]
+	credit      [NumClasses]int64 // slot time owed to a class by its floor, nanoseconds
+	lanes       [NumClasses][]*lane
+	rates       [NumClasses]meter.Rate // admitted work: raw slot-seconds
+	service     *predict.Service
+	done        meter.Recent // calls completed
+	lastDone    time.Time
+
+	// What the wait is computed from, refreshed now and then.
+	refreshed time.Time
+	events    int
+	shares    [NumClasses]predict.Share
+	free      [NumClasses]float64 // slots left to the class by better ones
+	demands   []predict.Demand
+}
+
+const (
+	refreshMin  = 20 * time.Millisecond // shares are not refreshed more often
+	refreshMax  = time.Second           // nor less often while requests come
+	refreshPart = 8                     // lanes and calls looked at for each event, on average
+	busiest     = 0.95                  // better classes are never believed to take more than this
+	forgetLane  = 4 * meter.RateTau     // an idle lane stops counting as demand
+)
+
+func (p *pool) waiting() (n int) {
+	for _, q := range p.queues {
+		n += q.Len()
+	}
+	return n
+}
+
+func (p *pool) waitingBytes() (n int64) {
+	for _, q := range p.queues {
+		n += q.Bytes()
+	}
+	return n
+}
+
+// work is the time all slots need for what waits.
+func (p *pool) work() time.Duration {
+	var w int64
+	for _, q := range p.queues {
+		w += q.Work()
+	}
+	return p.service.Slots(time.Duration(w)) / time.Duration(max(p.slots, 1))
+}
+
+// pick is the deployment with a free slot that is the least loaded in
+// proportion; of equals the one whose turn it is. Nil if none is free.
+func (p *pool) pick() *deployment {
+	var best *deployment
+	n := len(p.deployments)
+	for i := range n {
+		d := p.deployments[(p.turn+i)%n]
+		if d.running < d.slots && (best == nil || d.running*best.slots < best.running*d.slots) {
+			best = d
+		}
+	}
+	return best
+}
+
+// refresh recomputes shares and the brownout factor, at a cost bounded by the
+// events since the last time.
+func (p *pool) refresh(now time.Time) {
+	p.events++
+	age := now.Sub(p.refreshed)
+	size := len(p.running)
+	for _, l := range p.lanes {
+		size += len(l)
+	}
+	if age < refreshMin || (p.events < size/refreshPart && age < refreshMax) {
+		return
+	}
+	p.refreshed, p.events = now, 0
+
+	var ages predict.Ages
+	for _, k := range p.running {
+		ages.Add(p.service, now.Sub(k.started), k.est.Raw)
+	}
+	p.service.Brownout(ages)
+
+	factor := p.service.Factor()
+	taken := 0.0
+	for class := range Class(NumClasses) {
+		slots := float64(p.slots)
+		p.free[class] = slots - min(taken, busiest*slots)
+		p.shares[class] = predict.NewShare(p.free[class], p.demandsOf(now, class, factor))
+		taken += p.rates[class].PerSecond(now) * factor
+	}
+}
+
+func (p *pool) demandsOf(now time.Time, class Class, factor float64) []predict.Demand {
+	p.demands = p.demands[:0]
+	list := p.lanes[class]
+	for i := 0; i < len(list); {
+		l := list[i]
+		if l.flow.Len() == 0 && now.Sub(l.lastUse) > forgetLane {
+			last := len(list) - 1
+			list[i] = list[last]
+			list[i].demand = i
+			l.demand = -1
+			list = list[:last]
+			continue
+		}
+		p.demands = append(p.demands, l.wants(now, factor))
+		i++
+	}
+	p.lanes[class] = list
+	return p.demands
+}
+
+func (l *lane) wants(now time.Time, factor float64) predict.Demand {
+	return predict.Demand{
+		Weight: float64(l.flow.Weight),
+		Slots:  l.rate.PerSecond(now) * factor,
+		Backed: l.flow.Len() > 0,
+	}
+}
+
+// demanded books admitted work of a lane.
+func (p *pool) demanded(now time.Time, l *lane, raw time.Duration) {
+	l.rate.Add(now, raw.Seconds())
+	l.lastUse = now
+	p.rates[l.class].Add(now, raw.Seconds())
+	if l.demand < 0 {
+		l.demand = len(p.lanes[l.class])
+		p.lanes[l.class] = append(p.lanes[l.class], l)
+	}
+}
+
+// wait predicts how long a request of the lane, put behind the lane's others,
+// waits until it starts, when all slots are taken. It is a fluid model: the
+// class gets the slots that better classes leave, and of them the lane gets
+// its weighted max-min share; ahead of the request are all waiting work of
+// better classes, and the lane's own work and debt, or the first items of
+// tenants that also just came; and a slot must become free.
+func (p *pool) wait(now time.Time, l *lane) time.Duration {
+	p.refresh(now)
+	var better int64
+	for class := range l.class {
+		better += p.queues[class].Work()
+	}
+	q := p.queues[l.class]
+	free := max(p.free[l.class], 1e-3)
+	factor := p.service.Factor()
+	share := p.shares[l.class].Of(l.wants(now, factor))
+	own := float64(l.flow.Work()+q.Debt(l.flow)) / share
+	own = max(own, float64(q.Fresh())/free)
+	w := time.Duration((float64(better)/free + own) * factor)
+	w += p.service.Residual() / time.Duration(max(p.slots, 1))
+	if still := now.Sub(p.lastDone); !p.lastDone.IsZero() && still > p.service.Mean() {
+		// Nothing completed for longer than a call takes: at this pace every
+		// round of all slots takes as long again.
+		ahead := float64(l.flow.Len()+1) * float64(p.slots) / share
+		w = max(w, time.Duration(ahead*float64(still)/float64(max(p.slots, 1))))
+	}
+	return w
+}

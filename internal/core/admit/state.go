@@ -1,0 +1,136 @@
+package admit
+
+import (
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/meter"
+	"github.com/spillway-llm/spillway/internal/core/predict"
+	"github.com/spillway-llm/spillway/internal/core/queue"
+)
+
+// tenant is one payer over all pools.
+type tenant struct {
+	policy  Tenant
+	active  int          // requests waiting or running
+	firsts  meter.Recent // first tries offered
+	retries meter.Recent // retries admitted, the callers' and our own
+	members []*member    // by pool.index; nil where it never came
+}
+
+// member is one tenant in one pool: what it has there and what is known of it.
+type member struct {
+	tenant   *tenant
+	pool     *pool
+	known    predict.Tenant
+	requests *meter.Window // nil: no limit
+	tokens   *meter.Window // nil: no limit
+	lanes    [NumClasses]*lane
+	waiting  int
+	offers   meter.Recent // requests offered
+	refused  meter.Recent // refused by prediction
+	distrust time.Time    // until then the predictor is not believed
+}
+
+// lane is one tenant in one class of one pool.
+type lane struct {
+	member  *member
+	class   Class
+	flow    *queue.Flow[*call]
+	rate    meter.Rate // admitted work: raw slot-seconds
+	demand  int        // index in pool.lanes of the class; -1 while it is forgotten
+	lastUse time.Time
+}
+
+// call is one request from its admission to its end.
+type call struct {
+	id       ID
+	item     queue.Item[*call]
+	lane     *lane
+	stream   bool
+	attempt  int // the caller's retry number
+	sent     int // times dispatched
+	input    int64
+	arrived  time.Time
+	deadline time.Time
+	est      predict.Estimate
+	need     time.Duration // with the class's confidence, when admitted
+	patience time.Duration // the longest wait that the caller and the class allow
+	observed bool
+
+	running    bool
+	place      int // index in pool.running
+	deployment *deployment
+	started    time.Time
+	first      bool  // the first event came
+	charged    int64 // nanoseconds of slot time booked at dispatch
+
+	requests, tokens meter.Reservation
+}
+
+func (k *call) pool() *pool     { return k.lane.member.pool }
+func (k *call) tenant() *tenant { return k.lane.member.tenant }
+
+// deployment is one upstream with its slots.
+type deployment struct {
+	name    string
+	slots   int
+	running int
+}
+
+func (c *Controller) memberOf(p *pool, t *tenant) *member {
+	for len(t.members) <= p.index {
+		t.members = append(t.members, nil)
+	}
+	m := t.members[p.index]
+	if m == nil {
+		m = &member{tenant: t, pool: p}
+		m.limit(t.policy)
+		t.members[p.index] = m
+	}
+	return m
+}
+
+// limit brings the member's windows in line with the tenant's limits; what
+// was counted stays counted.
+func (m *member) limit(t Tenant) {
+	l, ok := t.Limits[m.pool.policy.Name]
+	if !ok {
+		l = t.Limits[""]
+	}
+	m.requests = limitWindow(m.requests, l.Requests)
+	m.tokens = limitWindow(m.tokens, l.Tokens)
+	for _, lane := range m.lanes {
+		if lane != nil {
+			m.pool.queues[lane.class].SetWeight(lane.flow, int64(t.Weight))
+		}
+	}
+}
+
+func limitWindow(w *meter.Window, limit int64) *meter.Window {
+	switch {
+	case w != nil:
+		w.SetLimit(limit)
+	case limit > 0:
+		w = meter.NewWindow(limit, time.Minute)
+	}
+	return w
+}
+
+func (m *member) laneOf(class Class) *lane {
+	l := m.lanes[class]
+	if l == nil {
+		l = &lane{member: m, class: class, demand: -1, flow: m.pool.queues[class].NewFlow(int64(m.tenant.policy.Weight))}
+		m.lanes[class] = l
+	}
+	return l
+}
+
+// mayRetry says whether the tenant's retry budget has room: a share of its
+// first tries of the last ten seconds, plus a reserve.
+func (t *tenant) mayRetry(now time.Time, r RetryPolicy) bool {
+	return t.retries.Sum(now) < t.retryBudget(now, r)
+}
+
+func (t *tenant) retryBudget(now time.Time, r RetryPolicy) int64 {
+	return t.firsts.Sum(now)*int64(max(r.Percent, 0))/100 + int64(max(r.Reserve, 0))
+}
