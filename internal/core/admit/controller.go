@@ -22,6 +22,8 @@ type Controller struct {
 	expiry  *queue.Expiry[*call]
 	seq     uint64
 
+	asked   Request    // reused: the request of an Offer
+	plan    plan       // reused: and its plan
 	out     []Decision // reused
 	victims []*call    // reused
 	spare   []*call    // ended calls to use again
@@ -56,9 +58,9 @@ func (c *Controller) poolOf(model string) *pool {
 // follow for requests that had to give way.
 func (c *Controller) Offer(now time.Time, r Request) []Decision {
 	c.out = c.out[:0]
-	var p plan
-	c.look(now, &r, &p)
-	c.commit(now, &r, &p)
+	c.asked, c.plan = r, plan{}
+	c.look(now, &c.asked, &c.plan)
+	c.commit(now, &c.asked, &c.plan)
 	return c.out
 }
 
@@ -74,7 +76,7 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 		d.RetryAfter = c.jitter(p.retry)
 		if p.stage == StageShed || p.stage == StageWait {
 			p.member.refused.Add(now, 1)
-			c.guard(now, r, p)
+			c.guard(now, p)
 		}
 		c.out = append(c.out, d)
 		return
@@ -128,21 +130,20 @@ func (c *Controller) newCall() *call {
 }
 
 // guard distrusts the predictor when it refuses much of a tenant's traffic
-// while the queue is short: above a fifth of ten seconds' requests, with
-// fewer waiting than a tenth of what could be served in time at the rate of
-// completions really seen. For ten seconds the tenant then has bounds and the
-// tests at dequeue only. (After finagle's DeadlineFilter, which never rejects
+// while the pool has nothing to do: above a fifth of ten seconds' requests,
+// with hardly anything of the tenant waiting, and above a tenth of the slot
+// time unused. A queue that is short while every slot works is no evidence:
+// nothing is lost by it. For ten seconds the tenant then has the bounds and the
+// deadline itself only. (After finagle's DeadlineFilter, which never rejects
 // more than a fifth.)
-func (c *Controller) guard(now time.Time, r *Request, p *plan) {
-	offers, refused := p.member.offers.Sum(now), p.member.refused.Sum(now)
-	if offers < 10 || refused*5 <= offers {
+func (c *Controller) guard(now time.Time, p *plan) {
+	m, pool := p.member, p.pool
+	offers, refused := m.offers.Sum(now), m.refused.Sum(now)
+	if offers < 10 || refused*5 <= offers || m.waiting > pool.policy.Queue.PerTenant/10 {
 		return
 	}
-	perSecond := float64(p.pool.done.Sum(now)) / 10
-	share := p.pool.shares[r.Class].Of(p.lane.wants(now, p.pool.service.Factor())) / float64(max(p.pool.slots, 1))
-	useful := min(perSecond*share*c.patience(now, r.Class, p).Seconds(), float64(p.pool.policy.Queue.PerTenant))
-	if float64(p.lane.flow.Len()) < useful/10 {
-		p.member.distrust = now.Add(10 * time.Second)
+	if pool.idle.Sum(now) > int64(pool.slots)*1000 {
+		m.distrust = now.Add(10 * time.Second)
 	}
 }
 

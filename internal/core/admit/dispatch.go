@@ -100,6 +100,7 @@ func (p *pool) pay(served Class, cost int64, policy *Policy) {
 // run gives the call a slot.
 func (c *Controller) run(now time.Time, k *call, d *Decision) {
 	p := k.pool()
+	p.count(now)
 	dep := p.pick()
 	dep.running++
 	p.turn = (p.turn + 1) % len(p.deployments)
@@ -115,6 +116,7 @@ func (c *Controller) run(now time.Time, k *call, d *Decision) {
 // stop takes the slot back and corrects what was charged for it.
 func (c *Controller) stop(now time.Time, k *call) {
 	p := k.pool()
+	p.count(now)
 	last := p.running[len(p.running)-1]
 	p.running[k.place] = last
 	last.place = k.place

@@ -23,6 +23,8 @@ type pool struct {
 	rates       [NumClasses]meter.Rate // admitted work: raw slot-seconds
 	service     *predict.Service
 	done        meter.Recent // calls completed
+	idle        meter.Recent // slot time unused, milliseconds
+	counted     time.Time    // until when idle is
 	lastDone    time.Time
 
 	// What the wait is computed from, refreshed now and then.
@@ -53,6 +55,14 @@ func (p *pool) waitingBytes() (n int64) {
 		n += q.Bytes()
 	}
 	return n
+}
+
+// count books unused slot time until now; called before a slot changes hands.
+func (p *pool) count(now time.Time) {
+	if unused := p.slots - len(p.running); unused > 0 && !p.counted.IsZero() && now.After(p.counted) {
+		p.idle.Add(now, int(now.Sub(p.counted).Milliseconds())*unused)
+	}
+	p.counted = now
 }
 
 // work is the time all slots need for what waits.

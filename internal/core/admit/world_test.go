@@ -53,7 +53,7 @@ type actor struct {
 	leave    float64 // share of callers who leave at a random moment
 
 	offered, onTime, late, refused, attempts, left int
-	work                                           float64 // slot-seconds given, within the run
+	work, wasted                                   float64 // slot-seconds within the run: of answers in time, of others
 	waits                                          []time.Duration
 	refusal                                        time.Duration
 	lateRefusal                                    time.Duration
@@ -71,6 +71,7 @@ type visit struct {
 	queued   bool
 	predict  time.Duration
 	gen      int
+	first    bool
 }
 
 type sample struct{ waiting, running, goodput, refused float64 }
@@ -160,7 +161,7 @@ func (w *world) arrivals(a *actor) {
 
 func (w *world) offer(v *visit) {
 	w.lastID++
-	v.id, v.offered, v.state, v.queued = w.lastID, w.now, 'q', false
+	v.id, v.offered, v.state, v.queued, v.first = w.lastID, w.now, 'q', false, false
 	v.gen++
 	v.actor.attempts++
 	w.reqs[v.id] = v
@@ -174,9 +175,10 @@ func (w *world) offer(v *visit) {
 	}
 	if v.actor.deadline > 0 {
 		w.at(v.intended.Add(v.actor.deadline).Sub(w.now), func() {
-			if v.gen == gen && v.state != 0 {
-				v.actor.late++
+			if v.gen != gen || v.state == 0 || v.first {
+				return
 			}
+			v.actor.late++
 			w.leave(v, gen)
 		})
 	} else {
@@ -200,7 +202,7 @@ func (w *world) leave(v *visit, gen int) {
 	delete(w.reqs, v.id)
 	w.check.settled(v.id)
 	if running {
-		w.account(v)
+		v.actor.wasted += w.within(v)
 		w.take(w.c.Finish(w.now, v.id, Outcome{CallerGone: true}))
 	} else {
 		w.take(w.c.Cancel(w.now, v.id))
@@ -224,6 +226,7 @@ func (w *world) take(ds []Decision) {
 			if v.actor.stream {
 				w.at(v.service/5, func() {
 					if v.gen == gen && v.state == 'r' {
+						v.first = true
 						w.c.FirstByte(w.now, v.id)
 					}
 				})
@@ -245,7 +248,7 @@ func (w *world) finishLater(v *visit, gen int, in time.Duration) {
 		}
 		v.state = 0
 		delete(w.reqs, v.id)
-		w.account(v)
+		v.actor.work += w.within(v)
 		o := Outcome{Status: 200, OK: true, Input: 100, Output: 200, Known: true}
 		v.actor.onTime++
 		w.check.settled(v.id)
@@ -253,15 +256,13 @@ func (w *world) finishLater(v *visit, gen int, in time.Duration) {
 	})
 }
 
-// account books slot time within the run.
-func (w *world) account(v *visit) {
-	from, to := v.started, w.now
+// within is the slot time of a visit inside the run.
+func (w *world) within(v *visit) float64 {
+	to := w.now
 	if to.After(w.end) {
 		to = w.end
 	}
-	if to.After(from) {
-		v.actor.work += to.Sub(from).Seconds()
-	}
+	return max(to.Sub(v.started).Seconds(), 0)
 }
 
 func (w *world) rejected(v *visit, d Decision) {
@@ -309,7 +310,11 @@ func (w *world) report(d time.Duration) string {
 		fmt.Fprintf(&b, "%-8s %-12s %8d %8d %8d %8d %8.2f %9.2f %8.2fs %8.2fs\n", a.name, a.class, a.offered, a.onTime, a.late, a.refused,
 			float64(a.attempts)/float64(max(a.offered, 1)), a.work/d.Seconds(), p95.Seconds(), mean.Seconds())
 	}
-	fmt.Fprintf(&b, "slot time used: %.1f %%\n\n", 100*total/capacity)
+	wasted := 0.0
+	for _, a := range w.actors {
+		wasted += a.wasted
+	}
+	fmt.Fprintf(&b, "slot time on answers in time: %.1f %%, on others: %.1f %%\n\n", 100*total/capacity, 100*wasted/capacity)
 	waiting := make([]float64, len(w.sampled))
 	for i, s := range w.sampled {
 		waiting[i] = s.waiting

@@ -6,12 +6,12 @@ const (
 	histBuckets = 128
 	histPerTwo  = 8                               // buckets for a factor of two: relative error 4.4 %
 	histLow     = -histBuckets / 2.0 / histPerTwo // log2 of the lower end: 1/256
-	histFull    = 256                             // samples after which the older half is forgotten
+	histFull    = 128                             // samples after which the older half is forgotten
 )
 
 // Hist is a decaying histogram of positive ratios between 1/256 and 256 with
 // logarithmic buckets; values outside count in the outermost bucket. It
-// remembers between 256 and 512 samples, in two halves of which the older is
+// remembers between 128 and 256 samples, in two halves of which the older is
 // dropped whole. The zero value is ready.
 type Hist struct {
 	new, old   [histBuckets]uint16
