@@ -61,6 +61,8 @@ type PoolState struct {
 // QueueState is one class of a pool.
 type QueueState struct {
 	Waiting int
+	Running int
+	Bytes   int64         // held by what waits
 	Work    time.Duration // predicted slot time of what waits
 }
 
@@ -83,7 +85,10 @@ func (c *Controller) Snapshot(time.Time) Snapshot {
 			Mean: p.service.Mean(), Factor: p.service.Factor(), Brownout: p.service.Slow(),
 		}
 		for class, q := range p.queues {
-			state.Classes[class] = QueueState{Waiting: q.Len(), Work: p.service.Slots(time.Duration(q.Work()))}
+			state.Classes[class] = QueueState{Waiting: q.Len(), Bytes: q.Bytes(), Work: p.service.Slots(time.Duration(q.Work()))}
+		}
+		for _, k := range p.running {
+			state.Classes[k.lane.class].Running++
 		}
 		s.Pools = append(s.Pools, state)
 	}
@@ -121,4 +126,12 @@ func allowance(now time.Time, w *meter.Window) Allowance {
 		return Allowance{}
 	}
 	return Allowance{w.Limit(), max(w.Limit()-w.Used(now), 0), w.Empty(now)}
+}
+
+// Depth is how many requests of a class wait for a model.
+func (c *Controller) Depth(model string, class Class) int {
+	if p := c.poolOf(model); p != nil && class < NumClasses {
+		return p.queues[class].Len()
+	}
+	return 0
 }

@@ -30,7 +30,7 @@ type ClassPolicy struct {
 	Floor int
 	// Confidence is the quantile, in per cent, of the predicted service time
 	// that must fit the deadline. Smaller admits more, and more of it late.
-	// Default 90.
+	// Default 95.
 	Confidence int
 }
 
@@ -118,10 +118,10 @@ type Limits struct {
 }
 
 var classDefaults = [NumClasses]ClassPolicy{
-	Interactive: {Deadline: 10 * time.Minute, MaxWait: 30 * time.Second, Floor: 0, Confidence: 90},
-	Standard:    {Deadline: 10 * time.Minute, MaxWait: 60 * time.Second, Floor: 5, Confidence: 90},
-	Batch:       {Deadline: 10 * time.Minute, MaxWait: 300 * time.Second, Floor: 2, Confidence: 90},
-	Speculative: {Deadline: 10 * time.Minute, MaxWait: 10 * time.Second, Floor: 0, Confidence: 90},
+	Interactive: {Deadline: 10 * time.Minute, MaxWait: 30 * time.Second, Floor: 0, Confidence: 95},
+	Standard:    {Deadline: 10 * time.Minute, MaxWait: 60 * time.Second, Floor: 5, Confidence: 95},
+	Batch:       {Deadline: 10 * time.Minute, MaxWait: 300 * time.Second, Floor: 2, Confidence: 95},
+	Speculative: {Deadline: 10 * time.Minute, MaxWait: 10 * time.Second, Floor: 0, Confidence: 95},
 }
 
 // DefaultClass is the class policy that Defaults fills in.
