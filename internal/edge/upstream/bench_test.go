@@ -1,0 +1,71 @@
+package upstream
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const benchEvent = `data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"big-1","system_fingerprint":null,"choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}` + "\n\n"
+
+// BenchmarkStream reads one endless stream over loopback: the server flushes
+// every burst events.
+func BenchmarkStream(b *testing.B) {
+	for _, burst := range []int{1, 20} {
+		b.Run("burst="+strconv.Itoa(burst), func(b *testing.B) {
+			c := serve(b, Provider{}, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", events)
+				part := strings.Repeat(benchEvent, burst)
+				for {
+					if _, err := io.WriteString(w, part); err != nil {
+						return
+					}
+					http.NewResponseController(w).Flush()
+				}
+			})
+			res, err := c.Do(b.Context(), Call{Path: "/v1/x", Stream: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer res.Close()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := res.Next(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCall is one whole call over loopback, server included, next to a
+// bare RoundTrip of the same request.
+func BenchmarkCall(b *testing.B) {
+	c := serve(b, Provider{}, answer(200, jsonBody, `{"a":1}`))
+	body := `{"model":"m"}`
+	b.Run("Do", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := take(c, Call{Body: []byte(body)}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("RoundTrip", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			req, err := http.NewRequestWithContext(b.Context(), "POST", c.p.BaseURL+"/v1/chat/completions", strings.NewReader(body))
+			if err != nil {
+				b.Fatal(err)
+			}
+			res, err := c.pool.RoundTrip(req)
+			if err != nil {
+				b.Fatal(err)
+			}
+			io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+	})
+}

@@ -1,0 +1,152 @@
+// Package upstream calls model providers: pooled connections, a timer for each
+// thing that can hang, streams cut into events, and one classification of what
+// can go wrong. It decides nothing; it reports what an attempt came to.
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Provider is how one provider is reached. A Client copies it, so later
+// changes have no effect.
+//
+// For every duration zero means the default and a negative value switches the
+// limit off. Smaller values give up earlier.
+type Provider struct {
+	Name    string // appears in errors
+	BaseURL string // http or https, with or without /v1 and a final slash; a query is sent with every call
+
+	APIKey     string            // empty: no credential is sent
+	AuthHeader string            // header of the key, alone in it; default Authorization, as "Bearer <key>"
+	Headers    map[string]string // sent with every call; they win over those of the call
+
+	HTTPVersion string      // "auto" (default: HTTP/2 where TLS offers it), "1.1", or "2" (also without TLS)
+	TLS         *tls.Config // nil: the system's roots
+
+	Dial            time.Duration // to connect, and again for the TLS handshake; default 5 s
+	ResponseHeaders time.Duration // from the call to the headers, and to the first byte of a body that is not a stream; default 600 s
+	FirstToken      time.Duration // from the call to the first event of a stream; default 120 s
+	Idle            time.Duration // between two events of a stream or two parts of a body; default 60 s
+	Total           time.Duration // from the call to its end; default 3600 s
+
+	// IdleConn is how long an unused connection is kept. It must be below the
+	// provider's own limit, or calls are lost on connections it is closing.
+	// Default 4 s for http, as common model servers close after 5 s, and 50 s
+	// for https.
+	IdleConn time.Duration
+	MaxIdle  int // unused connections kept; default 256; fewer means more dialing after a burst
+	MaxEvent int // bytes of one event; default 32 MiB
+}
+
+func (p *Provider) setDefaults(scheme string) {
+	set := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	set(&p.Dial, 5*time.Second)
+	set(&p.ResponseHeaders, 600*time.Second)
+	set(&p.FirstToken, 120*time.Second)
+	set(&p.Idle, 60*time.Second)
+	set(&p.Total, 3600*time.Second)
+	if scheme == "https" {
+		set(&p.IdleConn, 50*time.Second)
+	} else {
+		set(&p.IdleConn, 4*time.Second)
+	}
+	if p.MaxIdle <= 0 {
+		p.MaxIdle = 256
+	}
+	if p.AuthHeader == "" {
+		p.AuthHeader = "Authorization"
+	}
+}
+
+// Client calls one provider. It is safe for concurrent use.
+type Client struct {
+	p      Provider
+	target target
+	header http.Header // of the provider, in canonical form, never changed
+
+	pool  *http.Transport
+	fresh *http.Transport // never reuses a connection: for the one replay
+}
+
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// NewClient returns a client of p, or an error that names the setting at fault.
+// It does not connect.
+func NewClient(p Provider) (*Client, error) {
+	dialer := net.Dialer{KeepAlive: 15 * time.Second}
+	return newClient(p, dialer.DialContext)
+}
+
+func newClient(p Provider, dial dialFunc) (*Client, error) {
+	t, err := parseTarget(p.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("provider %s: base URL: %w", p.Name, err)
+	}
+	p.setDefaults(t.base.Scheme)
+	c := &Client{p: p, target: t}
+	if c.header, err = providerHeader(&p); err != nil {
+		return nil, fmt.Errorf("provider %s: %w", p.Name, err)
+	}
+	protocols := new(http.Protocols)
+	switch p.HTTPVersion {
+	case "", "auto":
+		protocols.SetHTTP1(true)
+		protocols.SetHTTP2(true)
+	case "1.1":
+		protocols.SetHTTP1(true)
+	case "2":
+		protocols.SetHTTP2(true)
+		protocols.SetUnencryptedHTTP2(t.base.Scheme == "http")
+	default:
+		return nil, fmt.Errorf("provider %s: HTTP version %q: want auto, 1.1 or 2", p.Name, p.HTTPVersion)
+	}
+	c.pool = newTransport(&p, dial, protocols)
+	c.fresh = newTransport(&p, dial, protocols)
+	c.fresh.DisableKeepAlives = true
+	return c, nil
+}
+
+func newTransport(p *Provider, dial dialFunc, protocols *http.Protocols) *http.Transport {
+	t := &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dial,
+		TLSClientConfig:        p.TLS.Clone(),
+		Protocols:              protocols,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    p.MaxIdle,
+		IdleConnTimeout:        max(p.IdleConn, 0),
+		MaxResponseHeaderBytes: 256 << 10,
+		// A ping finds a dead connection under a long silent prefill.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+	}
+	if p.Dial > 0 {
+		t.TLSHandshakeTimeout = p.Dial
+		t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeoutCause(ctx, p.Dial, fmt.Errorf("no connection within %v", p.Dial))
+			defer cancel()
+			conn, err := dial(ctx, network, addr)
+			if err != nil && ctx.Err() != nil {
+				err = errors.Join(err, context.Cause(ctx))
+			}
+			return conn, err
+		}
+	}
+	return t
+}
+
+// Close closes the unused connections. Running calls go on, and further calls
+// are possible.
+func (c *Client) Close() {
+	c.pool.CloseIdleConnections()
+	c.fresh.CloseIdleConnections()
+}
