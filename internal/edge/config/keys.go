@@ -1,0 +1,65 @@
+package config
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"strings"
+)
+
+// hashPrefix marks a stored key.
+const hashPrefix = "sha256:"
+
+// HashKey returns the form in which a key is stored: "sha256:" and 64 hex
+// digits. Keys are long random words, so a fast hash without salt is enough.
+func HashKey(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hashPrefix + hex.EncodeToString(sum[:])
+}
+
+func parseHash(s string) (sum [sha256.Size]byte, ok bool) {
+	digits, ok := strings.CutPrefix(s, hashPrefix)
+	if !ok || len(digits) != hex.EncodedLen(len(sum)) {
+		return sum, false
+	}
+	_, err := hex.Decode(sum[:], []byte(digits))
+	return sum, err == nil
+}
+
+// Keys finds the tenant of a key. It is not changed once made and may be used
+// by any number of goroutines.
+type Keys struct {
+	// By the first bytes of the hash, so that a lookup does not compare with
+	// every key. The time of a lookup can tell these bytes of the hash of a
+	// guess, which the guesser knows anyway.
+	buckets map[[8]byte][]stored
+}
+
+type stored struct {
+	sum    [sha256.Size]byte
+	tenant string
+}
+
+func newKeys(tenants []Tenant) *Keys {
+	k := &Keys{buckets: map[[8]byte][]stored{}}
+	for _, t := range tenants {
+		for _, key := range t.Keys {
+			if sum, ok := parseHash(key); ok {
+				k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, t.Name})
+			}
+		}
+	}
+	return k
+}
+
+// Lookup returns the tenant that a caller's key belongs to. Hashes are
+// compared in constant time.
+func (k *Keys) Lookup(key string) (tenant string, ok bool) {
+	sum := sha256.Sum256([]byte(key))
+	for _, s := range k.buckets[[8]byte(sum[:8])] {
+		if subtle.ConstantTimeCompare(s.sum[:], sum[:]) == 1 {
+			tenant, ok = s.tenant, true
+		}
+	}
+	return tenant, ok
+}

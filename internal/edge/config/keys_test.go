@@ -1,0 +1,91 @@
+package config
+
+import (
+	"crypto/sha256"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestHashKey(t *testing.T) {
+	const want = "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+	if got := HashKey("foo"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestLookup(t *testing.T) {
+	k := good(t, "full").Keys()
+	if tenant, ok := k.Lookup("key-of-bank"); !ok || tenant != "bank" {
+		t.Errorf("bank's key is %q's (%v)", tenant, ok)
+	}
+	for _, key := range []string{"", "key-of-bank ", "Key-of-bank", HashKey("key-of-bank"), "other"} {
+		if tenant, ok := k.Lookup(key); ok || tenant != "" {
+			t.Errorf("%q is %q's", key, tenant)
+		}
+	}
+	if _, ok := good(t, "two-lines").Keys().Lookup(""); ok {
+		t.Error("an open gateway knows a key")
+	}
+}
+
+// Hashes that begin alike share a bucket; only the whole hash counts.
+func TestLookupComparesTheWholeHash(t *testing.T) {
+	sum := sha256.Sum256([]byte("key"))
+	near := sum
+	near[31] ^= 1
+	k := &Keys{buckets: map[[8]byte][]stored{[8]byte(sum[:8]): {{near, "near"}}}}
+	if tenant, ok := k.Lookup("key"); ok {
+		t.Errorf("a hash that differs in its last bit is %q's", tenant)
+	}
+	k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, "right"})
+	if tenant, ok := k.Lookup("key"); !ok || tenant != "right" {
+		t.Errorf("%q, %v", tenant, ok)
+	}
+}
+
+func TestLookupAgreesWithMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		owners := rapid.MapOf(rapid.String(), rapid.StringMatching(`[a-z]{1,8}`)).Draw(t, "owners")
+		var tenants []Tenant
+		for key, name := range owners {
+			tenants = append(tenants, Tenant{Name: name, Keys: []string{HashKey(key)}})
+		}
+		keys := newKeys(tenants)
+		for key, name := range owners {
+			if got, ok := keys.Lookup(key); !ok || got != name {
+				t.Fatalf("%q is %q's, want %q", key, got, name)
+			}
+		}
+		other := rapid.String().Draw(t, "other")
+		if _, known := owners[other]; !known {
+			if got, ok := keys.Lookup(other); ok {
+				t.Fatalf("%q is %q's", other, got)
+			}
+		}
+	})
+}
+
+func TestParseHash(t *testing.T) {
+	for text, want := range map[string]bool{
+		HashKey("a"): true, "sha256:": false, "sha256:" + strings.Repeat("g", 64): false, "sha256:" + strings.Repeat("0", 63): false,
+		"sha512:" + strings.Repeat("0", 64): false, strings.Repeat("0", 64): false, "sha256:" + strings.Repeat("0", 66): false,
+	} {
+		if _, ok := parseHash(text); ok != want {
+			t.Errorf("%q: %v", text, ok)
+		}
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	var tenants []Tenant
+	for i := range 5000 {
+		tenants = append(tenants, Tenant{Name: "t", Keys: []string{HashKey(string(rune(i)))}})
+	}
+	k := newKeys(tenants)
+	b.ReportAllocs()
+	for b.Loop() {
+		k.Lookup("sk-a-key-of-usual-length-0123456789abcdef")
+	}
+}

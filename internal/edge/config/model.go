@@ -1,0 +1,187 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
+
+// defaultConcurrency is what an upstream is trusted with when nothing is said.
+const defaultConcurrency = 16
+
+// Model is one pool: deployments that serve the same name, and the queue
+// before them.
+type Model struct {
+	// The upstreams that serve it; at least one.
+	Deployments []Deployment `yaml:"deployments" jsonschema:"required"`
+	// How much may wait, and how long.
+	Queue Queue `yaml:"queue"`
+	// What is believed of the model's speed before anything was measured.
+	Prior Prior `yaml:"prior"`
+}
+
+// Deployment is one upstream model.
+type Deployment struct {
+	// Name of a provider.
+	Provider string `yaml:"provider" jsonschema:"required"`
+	// The model's name at the provider. Default the name the pool has here; in the pool * the name the caller used.
+	Model string `yaml:"model"`
+	// Calls at once. Default 16, and the number of slots for a simulated provider. Smaller queues here instead of upstream.
+	Concurrency int `yaml:"concurrency" jsonschema:"minimum=1,maximum=100000"`
+
+	// Name is unique in the configuration: provider/model, with #2 and so on
+	// for a repetition, in the order of pool names. The model is * where the
+	// caller's name is forwarded.
+	Name string `yaml:"-"`
+}
+
+// Queue bounds the wait in one pool.
+type Queue struct {
+	// Requests of one tenant that may wait. Default 1000, and never above total. Smaller refuses a tenant's bursts sooner.
+	PerTenant int `yaml:"per_tenant" jsonschema:"minimum=1,maximum=10000000"`
+	// Requests that may wait. Default 10000. Smaller refuses sooner.
+	Total int `yaml:"total" jsonschema:"minimum=1,maximum=10000000"`
+	// Request bytes that may wait. Default 256MiB. Smaller holds less memory.
+	Bytes Bytes `yaml:"bytes" jsonschema:"minimum=1024"`
+	// Predicted time to serve all that waits. Default 10m. Smaller refuses sooner.
+	Work time.Duration `yaml:"work" jsonschema:"exclusiveMinimum=0"`
+	// Predicted wait above which low classes are held back. Default 0s: half of what a request's deadline leaves. Set it together with high.
+	Low time.Duration `yaml:"low"`
+	// Predicted wait above which nobody queues. Default 0s: all of what a request's deadline leaves. Set it together with low.
+	High time.Duration `yaml:"high"`
+	// Waiting requests above which low classes are held back. Default 0: no such watermark. Set it together with depth_high.
+	DepthLow int `yaml:"depth_low" jsonschema:"minimum=0"`
+	// Waiting requests above which nobody queues. Default 0: no such watermark. Set it together with depth_low.
+	DepthHigh int `yaml:"depth_high" jsonschema:"minimum=0"`
+	// How one tenant's requests follow each other: fifo, lifo, or adaptive for fifo that serves the newest first while the queue stands too long. Default adaptive.
+	Order Order `yaml:"order"`
+}
+
+// Order is how one tenant's queue is served.
+type Order string
+
+const (
+	Adaptive Order = "adaptive"
+	FIFO     Order = "fifo"
+	LIFO     Order = "lifo"
+)
+
+var orders = map[Order]admit.Order{Adaptive: admit.Adaptive, FIFO: admit.FIFO, LIFO: admit.LIFO}
+
+func (o Order) String() string { return string(o) }
+
+func (Order) choices() []string { return []string{string(Adaptive), string(FIFO), string(LIFO)} }
+
+// Prior is what is believed of a model before anything was measured. What is
+// measured soon outweighs it.
+type Prior struct {
+	// Fixed part of the time to the first token. Default 200ms.
+	FirstToken time.Duration `yaml:"first_token" jsonschema:"exclusiveMinimum=0"`
+	// Time of one token of input. Default 150us.
+	PerInputToken time.Duration `yaml:"per_input_token" jsonschema:"exclusiveMinimum=0"`
+	// Time of one token of output. Default 20ms.
+	PerOutputToken time.Duration `yaml:"per_output_token" jsonschema:"exclusiveMinimum=0"`
+	// Tokens of an answer. Default 200.
+	OutputTokens int64 `yaml:"output_tokens" jsonschema:"minimum=1,maximum=10000000"`
+}
+
+// The decision core owns the defaults; they are taken from there.
+func (m *Model) setDefaults() {
+	p := admit.Policy{Models: []admit.Model{{}}}
+	p.Defaults()
+	q, r := p.Models[0].Queue, p.Models[0].Prior
+	m.Queue = Queue{PerTenant: q.PerTenant, Total: q.Total, Bytes: Bytes(q.Bytes), Work: q.Work, Order: Adaptive}
+	m.Prior = Prior{FirstToken: r.First, PerInputToken: r.PerInput, PerOutputToken: r.PerOutput, OutputTokens: r.Output}
+}
+
+func (c *Config) checkModels(d *document) {
+	if len(c.Models) == 0 {
+		if d.wrote("models") && len(d.problems) == 0 {
+			d.fail("models", "is empty; name a model, or leave models out with a single provider")
+		}
+		c.catchAll(d)
+	}
+	taken := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		m, path := c.Models[name], join("models", name)
+		if !printableName(name) {
+			d.fail(path, "a model's name is 1 to %d characters without spaces", maxName)
+		}
+		if len(m.Deployments) == 0 {
+			d.fail(path, "deployments is empty; name a provider that serves it")
+		}
+		for i := range m.Deployments {
+			c.checkDeployment(d, &m.Deployments[i], name, index(join(path, "deployments"), i), taken)
+		}
+		m.Queue.check(d, join(path, "queue"))
+	}
+}
+
+// catchAll makes the pool that a file without models means.
+func (c *Config) catchAll(d *document) {
+	if len(c.Providers) > 1 {
+		d.fail("providers", "there are %d and no models; say under models which one serves what", len(c.Providers))
+	}
+	for name := range c.Providers {
+		m := &Model{Deployments: []Deployment{{Provider: name}}}
+		m.setDefaults()
+		c.Models = map[string]*Model{CatchAll: m}
+	}
+}
+
+func (c *Config) checkDeployment(d *document, dep *Deployment, pool, path string, taken map[string]bool) {
+	p, ok := c.Providers[dep.Provider]
+	if !ok {
+		at := join(path, "provider")
+		d.fail(at, "no provider is called %s%s", d.quote(at, dep.Provider), nearest(dep.Provider, slices.Sorted(maps.Keys(c.Providers))))
+		return
+	}
+	if at := join(path, "model"); d.wrote(at) && !printableName(dep.Model) {
+		d.fail(at, "a model's name is 1 to %d characters without spaces", maxName)
+	}
+	if dep.Model == "" && pool != CatchAll {
+		dep.Model = pool
+	}
+	if dep.Concurrency == 0 {
+		dep.Concurrency = defaultConcurrency
+		if p.Kind == Simulated {
+			dep.Concurrency = p.Slots
+		}
+	}
+	model := dep.Model
+	if model == "" {
+		model = CatchAll
+	}
+	base := dep.Provider + "/" + model
+	dep.Name = base
+	for n := 2; taken[dep.Name]; n++ {
+		dep.Name = fmt.Sprintf("%s#%d", base, n)
+	}
+	taken[dep.Name] = true
+}
+
+func (q *Queue) check(d *document, path string) {
+	switch at := join(path, "per_tenant"); {
+	case q.PerTenant <= q.Total:
+	case d.wrote(at):
+		d.fail(at, "%d is above total, which is %d", q.PerTenant, q.Total)
+	default:
+		q.PerTenant = q.Total
+	}
+	q.checkMarks(d, path, "low", "high", int64(q.Low), int64(q.High))
+	q.checkMarks(d, path, "depth_low", "depth_high", int64(q.DepthLow), int64(q.DepthHigh))
+}
+
+func (q *Queue) checkMarks(d *document, path, lowKey, highKey string, low, high int64) {
+	switch {
+	case low > 0 && high == 0:
+		d.fail(join(path, lowKey), "needs %s too", highKey)
+	case high > 0 && low == 0:
+		d.fail(join(path, highKey), "needs %s too", lowKey)
+	case low > 0 && low >= high:
+		d.fail(join(path, lowKey), "must be below %s", highKey)
+	}
+}

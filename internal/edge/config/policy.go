@@ -1,0 +1,88 @@
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
+
+// Policy returns what the decision core needs to know, with its defaults
+// applied. Each call makes a new one; models are in the order of their names,
+// tenants in the order of the file.
+func (c *Config) Policy() *admit.Policy {
+	p := &admit.Policy{
+		Observe: c.Admission == Observe,
+		Retry: admit.RetryPolicy{
+			Percent:  orNone(int(c.Retry.Percent)),
+			Reserve:  orNone(c.Retry.Reserve),
+			Attempts: c.Retry.Attempts,
+		},
+	}
+	for k := range admit.Class(admit.NumClasses) {
+		class := c.Classes.of(k)
+		p.Classes[k] = admit.ClassPolicy{
+			Deadline:   class.Deadline,
+			MaxWait:    class.MaxWait,
+			Floor:      orNone(int(class.Floor)),
+			Confidence: int(class.Confidence),
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		p.Models = append(p.Models, c.Models[name].policy(name))
+	}
+	for i := range c.Tenants {
+		p.Tenants = append(p.Tenants, c.Tenants[i].policy())
+	}
+	p.Defaults()
+	return p
+}
+
+// orNone says an explicit nothing in the core's words, where zero is "the
+// default" and a negative number is none.
+func orNone(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+func (m *Model) policy(name string) admit.Model {
+	q, r := m.Queue, m.Prior
+	model := admit.Model{
+		Name: name,
+		Queue: admit.QueuePolicy{
+			PerTenant: q.PerTenant,
+			Total:     q.Total,
+			Bytes:     int64(q.Bytes),
+			Work:      q.Work,
+			Low:       q.Low,
+			High:      q.High,
+			DepthLow:  q.DepthLow,
+			DepthHigh: q.DepthHigh,
+			Order:     orders[q.Order],
+		},
+		Prior: admit.Prior{First: r.FirstToken, PerInput: r.PerInputToken, PerOutput: r.PerOutputToken, Output: r.OutputTokens},
+	}
+	for _, d := range m.Deployments {
+		model.Deployments = append(model.Deployments, admit.Deployment{Name: d.Name, Concurrency: d.Concurrency})
+	}
+	return model
+}
+
+func (t *Tenant) policy() admit.Tenant {
+	tenant := admit.Tenant{Name: t.Name, Weight: t.Weight, LowTier: t.Tier == TierLow, Concurrency: t.Concurrency}
+	limits := make(map[string]admit.Limits, len(t.Models)+1)
+	for model, r := range t.Models {
+		limits[model] = r.limits()
+	}
+	if t.Limits != (Rates{}) {
+		limits[""] = t.Limits.limits()
+	}
+	if len(limits) > 0 {
+		tenant.Limits = limits
+	}
+	return tenant
+}
+
+func (r Rates) limits() admit.Limits { return admit.Limits{Requests: r.RPM, Tokens: r.TPM} }

@@ -1,0 +1,195 @@
+package config
+
+import (
+	"maps"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Provider is one upstream: an endpoint to call, or a simulated one.
+type Provider struct {
+	// What it speaks: openai, or simulated for an upstream inside this process. Default openai.
+	Kind Kind `yaml:"kind"`
+	// Where the API begins, such as https://api.example.com/v1. Needed for kind openai.
+	BaseURL string `yaml:"base_url"`
+	// Sent as a bearer token. Default none. Write ${NAME} to take it from the environment.
+	APIKey Secret `yaml:"api_key"`
+	// Headers added to every call. Default none.
+	Headers map[string]Secret `yaml:"headers"`
+	// HTTP version of the calls: 1.1, 2, or auto for what the endpoint offers. Default auto.
+	HTTP HTTP `yaml:"http"`
+	// Whether a stream may be asked for its usage. Default true. Set it to false for an endpoint that refuses stream_options; usage is then estimated.
+	StreamUsage bool `yaml:"stream_usage"`
+	// How long each part of a call may take.
+	Timeouts Timeouts `yaml:"timeouts"`
+
+	// Calls that a simulated upstream serves at once. Default 4.
+	Slots int `yaml:"slots" jsonschema:"minimum=1,maximum=100000"`
+	// Mean time that a simulated upstream takes. Default 0s: computed from the tokens.
+	ServiceMean time.Duration `yaml:"service_mean"`
+	// Seed of the randomness of a simulated upstream. Default 1.
+	Seed int64 `yaml:"seed"`
+}
+
+// Kind is what a provider speaks.
+type Kind string
+
+const (
+	OpenAI    Kind = "openai"
+	Simulated Kind = "simulated" // in the same process, for trying things out
+)
+
+func (k Kind) String() string { return string(k) }
+
+func (Kind) choices() []string { return []string{string(OpenAI), string(Simulated)} }
+
+// HTTP is the protocol version of upstream calls.
+type HTTP string
+
+const (
+	HTTPAuto HTTP = "auto" // whatever the endpoint offers
+	HTTP1    HTTP = "1.1"
+	HTTP2    HTTP = "2" // over clear text too
+)
+
+func (h HTTP) String() string { return string(h) }
+
+func (HTTP) choices() []string { return []string{string(HTTPAuto), string(HTTP1), string(HTTP2)} }
+
+// Timeouts bound the parts of one upstream call. Each is above zero.
+type Timeouts struct {
+	// Until connected, TLS included. Default 5s.
+	Dial time.Duration `yaml:"dial" jsonschema:"exclusiveMinimum=0"`
+	// From the request sent to the answer's headers. Default 600s. Smaller fails slow answers that are not streamed.
+	Headers time.Duration `yaml:"headers" jsonschema:"exclusiveMinimum=0"`
+	// From dispatch to the first event of a stream. Default 120s.
+	FirstToken time.Duration `yaml:"first_token" jsonschema:"exclusiveMinimum=0"`
+	// Between two events of a stream. Default 60s. Smaller frees the slot of a stalled upstream sooner.
+	Idle time.Duration `yaml:"idle" jsonschema:"exclusiveMinimum=0"`
+	// The whole call. Default 3600s. Smaller cuts long answers off.
+	Total time.Duration `yaml:"total" jsonschema:"exclusiveMinimum=0"`
+}
+
+func (p *Provider) setDefaults() {
+	p.Kind, p.HTTP, p.StreamUsage = OpenAI, HTTPAuto, true
+	p.Timeouts = Timeouts{
+		Dial:       5 * time.Second,
+		Headers:    600 * time.Second,
+		FirstToken: 120 * time.Second,
+		Idle:       60 * time.Second,
+		Total:      3600 * time.Second,
+	}
+	p.Slots, p.Seed = 4, 1
+}
+
+// kindKeys are the keys that only one kind of provider has.
+var kindKeys = map[Kind][]string{
+	OpenAI:    {"base_url", "api_key", "headers", "http", "stream_usage", "timeouts"},
+	Simulated: {"slots", "service_mean", "seed"},
+}
+
+func (c *Config) checkProviders(d *document) {
+	if len(c.Providers) == 0 {
+		d.fail("providers", "at least one provider is needed, such as providers: {gpu: {base_url: http://127.0.0.1:8000/v1}}")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		path := join("providers", name)
+		if !plainName(name) {
+			d.fail(path, "a provider's name is 1 to %d letters, digits, dots, dashes and underscores", maxName)
+		}
+		c.Providers[name].check(d, path)
+	}
+}
+
+func (p *Provider) check(d *document, path string) {
+	for kind, keys := range kindKeys {
+		for _, key := range keys {
+			if at := join(path, key); kind != p.Kind && d.wrote(at) {
+				d.fail(at, "only for kind %s; this provider is %s", kind, p.Kind)
+			}
+		}
+	}
+	if p.Kind == OpenAI {
+		p.checkURL(d, path)
+	}
+	if at := join(path, "api_key"); d.wrote(at) && p.APIKey == "" {
+		d.fail(at, "is empty; leave it out if the endpoint needs none")
+	} else if !httpguts.ValidHeaderFieldValue(string(p.APIKey)) {
+		d.fail(at, "holds characters that cannot be sent in a header, such as a line end")
+	}
+	p.checkHeaders(d, path)
+}
+
+// checkURL never repeats the value: it may hold a credential.
+func (p *Provider) checkURL(d *document, path string) {
+	at := join(path, "base_url")
+	if p.BaseURL == "" {
+		if !d.wrote(at) {
+			at = path
+		}
+		d.fail(at, "base_url is missing, such as base_url: http://127.0.0.1:8000/v1")
+		return
+	}
+	u, err := url.Parse(p.BaseURL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		d.fail(at, "not a URL that can be called; write it like https://api.example.com/v1")
+	case u.User != nil:
+		d.fail(at, "holds a user name or password; use api_key or headers for credentials")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		d.fail(at, "must not have a query or fragment")
+	default:
+		p.BaseURL = strings.TrimRight(p.BaseURL, "/")
+	}
+}
+
+// ownHeaders are set by the gateway itself on every call, or belong to one
+// connection.
+var ownHeaders = []string{
+	"Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive",
+	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// checkHeaders also brings the names into canonical form, so that a name
+// written in another case cannot be sent twice.
+func (p *Provider) checkHeaders(d *document, path string) {
+	canonical := make(map[string]Secret, len(p.Headers))
+	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
+		at := join(join(path, "headers"), name)
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		_, twice := canonical[key]
+		switch {
+		case !httpguts.ValidHeaderFieldName(name):
+			d.fail(at, "not a header name")
+		case !httpguts.ValidHeaderFieldValue(string(p.Headers[name])):
+			d.fail(at, "the value holds characters that cannot be sent in a header, such as a line end")
+		case slices.Contains(ownHeaders, key):
+			d.fail(at, "is set by the gateway; remove it")
+		case twice:
+			d.fail(at, "written twice; header names do not differ by case")
+		case key == "Authorization" && p.APIKey != "":
+			d.fail(at, "api_key already sets this header; keep one of the two")
+		}
+		canonical[key] = p.Headers[name]
+	}
+	p.Headers = canonical
+}
+
+// Header returns the headers that every call to the provider carries, the
+// credential included, as a fresh map.
+func (p *Provider) Header() http.Header {
+	h := make(http.Header, len(p.Headers)+1)
+	for name, value := range p.Headers {
+		h.Set(name, string(value))
+	}
+	if p.APIKey != "" {
+		h.Set("Authorization", "Bearer "+string(p.APIKey))
+	}
+	return h
+}

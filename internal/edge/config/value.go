@@ -1,0 +1,100 @@
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Secret is text that is never printed: formatting, logging and encoding it
+// give a placeholder. Convert it to string to use it.
+type Secret string
+
+const hidden = "[secret]"
+
+func (Secret) String() string               { return hidden }
+func (Secret) GoString() string             { return hidden }
+func (Secret) LogValue() slog.Value         { return slog.StringValue(hidden) }
+func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// Bytes is a size. In the file it is a whole number of bytes, or a number with
+// a unit: B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024).
+type Bytes int64
+
+// Percent is a share of a hundred. In the file it is a whole number, with or
+// without the sign: 5 or "5%".
+type Percent int
+
+// maxName bounds names, because they become metric labels.
+const maxName = 128
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+func plainName(s string) bool { return len(s) <= maxName && plain.MatchString(s) }
+
+func printableName(s string) bool {
+	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
+}
+
+// patternDuration and patternBytes are what the schema says of the text forms.
+const (
+	patternDuration = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
+	patternBytes    = `^[0-9]+(\.[0-9]+)?(B|kB|KB|KiB|MB|MiB|GB|GiB)?$`
+	patternPercent  = `^[0-9]+%?$`
+)
+
+var (
+	durationForm = regexp.MustCompile(patternDuration)
+	bytesForm    = regexp.MustCompile(patternBytes)
+	percentForm  = regexp.MustCompile(patternPercent)
+)
+
+func parseDuration(s string) (time.Duration, error) {
+	if strings.HasPrefix(s, "-") {
+		return 0, errors.New("must not be negative")
+	}
+	if !durationForm.MatchString(s) {
+		return 0, errors.New("not a duration; write it like 250ms, 10s, 1m30s or 2h")
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, errors.New("too long a duration")
+	}
+	return d, nil
+}
+
+var units = map[string]float64{
+	"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+}
+
+func parseBytes(s string) (Bytes, error) {
+	if !bytesForm.MatchString(s) {
+		return 0, errors.New("not a size; write it like 64KiB, 32MiB or 1.5GB, or as a number of bytes")
+	}
+	digits := strings.TrimRight(s, "BKMGik")
+	n, err := strconv.ParseFloat(digits, 64)
+	n *= units[s[len(digits):]]
+	if err != nil || n >= math.MaxInt64 {
+		return 0, errors.New("too large a size")
+	}
+	return Bytes(n), nil
+}
+
+func parsePercent(s string) (Percent, error) {
+	if !percentForm.MatchString(s) {
+		return 0, errors.New("not a share; write it like 5 or 5%")
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(s, "%"))
+	if err != nil {
+		return 0, errors.New("too large a share")
+	}
+	return Percent(n), nil
+}

@@ -1,0 +1,52 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"0": 0, "0s": 0, "250ms": 250 * time.Millisecond, "1m30s": 90 * time.Second, "150us": 150 * time.Microsecond,
+		"150µs": 150 * time.Microsecond, "1.5h": 90 * time.Minute, "2h45m": 165 * time.Minute, "007s": 7 * time.Second,
+	} {
+		if got, err := parseDuration(text); err != nil || got != want {
+			t.Errorf("%q is %v (%v), want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "5", "10 s", "-1s", "+1s", "1d", "s", ".5s", "1.s", "1e3s", "∞", "99999999999h", "1s ", "00"} {
+		if got, err := parseDuration(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+func TestParseBytes(t *testing.T) {
+	for text, want := range map[string]Bytes{
+		"0": 0, "1024": 1024, "10B": 10, "1kB": 1000, "1KB": 1000, "64KiB": 65536, "32MiB": 32 << 20, "1.5GB": 1_500_000_000,
+		"1.5GiB": 3 << 29, "2MB": 2_000_000, "8589934591GiB": 8589934591 << 30,
+	} {
+		if got, err := parseBytes(text); err != nil || got != want {
+			t.Errorf("%q is %d (%v), want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "-1", "32 MiB", "64k", "1TiB", "MiB", "1e3", "0x10", "8589934592GiB", strings.Repeat("9", 400), "1.MiB", "1MiBB"} {
+		if got, err := parseBytes(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
+func TestParsePercent(t *testing.T) {
+	for text, want := range map[string]Percent{"0": 0, "5": 5, "5%": 5, "100%": 100} {
+		if got, err := parsePercent(text); err != nil || got != want {
+			t.Errorf("%q is %d (%v), want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "%", "-5", "5 %", "0.05", "5%%", "99999999999999999999%"} {
+		if got, err := parsePercent(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
