@@ -1,0 +1,159 @@
+package telemetry
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
+
+// The lines of a dump are the Event with names in place of the numbers of
+// classes, verdicts and stages: the names are stable, the numbers are not. A
+// field of an outer struct takes the place of the one with the same name in
+// the struct it embeds.
+type (
+	eventLine struct {
+		At       time.Time      `json:"at"`
+		Kind     string         `json:"kind"`
+		ID       admit.ID       `json:"id,omitempty"`
+		Request  *requestLine   `json:"request,omitempty"`
+		Outcome  *admit.Outcome `json:"outcome,omitempty"`
+		Decision *decisionLine  `json:"decision,omitempty"`
+		Policy   *admit.Policy  `json:"policy,omitempty"`
+	}
+	requestLine struct {
+		admit.Request
+		Class string
+	}
+	decisionLine struct {
+		admit.Decision
+		Verdict string
+		Stage   string
+	}
+)
+
+// maxDumpLine bounds what ReadDump holds at once; the line of a policy with
+// ten thousand tenants has about 2 MB.
+const maxDumpLine = 64 << 20
+
+// Dump writes the events, oldest first, one JSON object a line. If the policy
+// in force at the oldest one was set before it, that policy comes first, as a
+// Configure at the same time.
+func (r *Recorder) Dump(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	enc := json.NewEncoder(b)
+	n := uint64(len(r.ring))
+	first := r.total - min(r.total, n)
+	if r.base != nil {
+		base := Event{At: r.ring[first%n].At, Kind: EventConfigure, Policy: r.base}
+		if err := enc.Encode(base.line()); err != nil {
+			return fmt.Errorf("dump flight recorder: %w", err)
+		}
+	}
+	for i := first; i < r.total; i++ {
+		if err := enc.Encode(r.ring[i%n].line()); err != nil {
+			return fmt.Errorf("dump flight recorder: %w", err)
+		}
+	}
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("dump flight recorder: %w", err)
+	}
+	return nil
+}
+
+func (e *Event) line() *eventLine {
+	l := &eventLine{At: e.At, Kind: e.Kind.String(), ID: e.ID, Policy: e.Policy}
+	switch e.Kind {
+	case EventOffer:
+		l.Request = &requestLine{Request: e.Request, Class: e.Request.Class.String()}
+	case EventFinish:
+		l.Outcome = &e.Outcome
+	case EventDecision:
+		l.Decision = &decisionLine{Decision: e.Decision, Verdict: e.Decision.Verdict.String(), Stage: e.Decision.Stage.String()}
+	}
+	return l
+}
+
+// ReadDump reads what Dump wrote. With an error come the events before it: the
+// last line of a dump may be cut off.
+func ReadDump(r io.Reader) ([]Event, error) {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, maxDumpLine)
+	var events []Event
+	n := 1
+	for ; s.Scan(); n++ {
+		if len(bytes.TrimSpace(s.Bytes())) == 0 {
+			continue
+		}
+		var l eventLine
+		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
+			return events, fmt.Errorf("read dump, line %d: %w", n, err)
+		}
+		e, err := l.event()
+		if err != nil {
+			return events, fmt.Errorf("read dump, line %d: %w", n, err)
+		}
+		events = append(events, e)
+	}
+	if err := s.Err(); err != nil {
+		return events, fmt.Errorf("read dump, line %d: %w", n, err)
+	}
+	return events, nil
+}
+
+func (l *eventLine) event() (Event, error) {
+	e := Event{At: l.At, ID: l.ID, Policy: l.Policy}
+	var ok bool
+	if e.Kind, ok = byName[EventKind](l.Kind, int(endOfKinds)); !ok || e.Kind == 0 {
+		return e, fmt.Errorf("unknown kind %q", l.Kind)
+	}
+	switch e.Kind {
+	case EventOffer:
+		if l.Request == nil {
+			return e, errors.New("an offer without its request")
+		}
+		e.Request = l.Request.Request
+		if e.Request.Class, ok = admit.ParseClass(l.Request.Class); !ok {
+			return e, fmt.Errorf("unknown class %q", l.Request.Class)
+		}
+	case EventFinish:
+		if l.Outcome == nil {
+			return e, errors.New("a finish without its outcome")
+		}
+		e.Outcome = *l.Outcome
+	case EventConfigure:
+		if l.Policy == nil {
+			return e, errors.New("a configure without its policy")
+		}
+	case EventDecision:
+		if l.Decision == nil {
+			return e, errors.New("a decision line without its decision")
+		}
+		e.Decision = l.Decision.Decision
+		if e.Decision.Verdict, ok = byName[admit.Verdict](l.Decision.Verdict, numVerdicts); !ok {
+			return e, fmt.Errorf("unknown verdict %q", l.Decision.Verdict)
+		}
+		if e.Decision.Stage, ok = byName[admit.Stage](l.Decision.Stage, admit.NumStages); !ok {
+			return e, fmt.Errorf("unknown stage %q", l.Decision.Stage)
+		}
+	}
+	return e, nil
+}
+
+// byName finds the value of a closed set of n that has the name.
+func byName[T interface {
+	~uint8
+	fmt.Stringer
+}](name string, n int) (T, bool) {
+	for v := range n {
+		if T(v).String() == name {
+			return T(v), true
+		}
+	}
+	return 0, false
+}

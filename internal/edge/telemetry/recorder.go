@@ -1,0 +1,126 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
+
+// EventKind says what was told to the core, or what it answered.
+type EventKind uint8
+
+const (
+	EventOffer EventKind = iota + 1
+	EventFirstByte
+	EventFinish
+	EventCancel
+	EventTick
+	EventConfigure
+	EventDecision // one decision, in answer to the event before it
+	endOfKinds
+)
+
+var eventNames = [endOfKinds]string{"none", "offer", "first_byte", "finish", "cancel", "tick", "configure", "decision"}
+
+func (k EventKind) String() string {
+	if k < endOfKinds {
+		return eventNames[k]
+	}
+	return "unknown"
+}
+
+// Event is one entry of the recorder: what the core was told and when, with
+// the very values, so that it can be told again. Only the fields of its kind
+// are set.
+type Event struct {
+	At       time.Time // the core's now
+	Kind     EventKind
+	ID       admit.ID       // of FirstByte, Finish and Cancel
+	Request  admit.Request  // of Offer
+	Outcome  admit.Outcome  // of Finish
+	Decision admit.Decision // of Decision
+	Policy   *admit.Policy  // of Configure
+}
+
+// DefaultEvents is how many events a Recorder keeps if it is not told.
+const DefaultEvents = 4096
+
+// Recorder is the flight recorder: a ring of the last events of the core. The
+// gate writes an event before it calls the core, and the decisions after, so
+// that the last event before a panic is the one that caused it.
+//
+// It is not safe for concurrent use: the lock of the gate, which orders the
+// events, guards it as well.
+//
+// It keeps the strings of a request alive for as long as the entry. They must
+// be the names of the configuration or copies, not parts of a body.
+type Recorder struct {
+	ring  []Event
+	total uint64        // events ever recorded
+	base  *admit.Policy // in force before the oldest event in the ring
+}
+
+// NewRecorder keeps the last size events; below 1 it keeps DefaultEvents.
+// Each takes about 400 bytes, from the start.
+func NewRecorder(size int) *Recorder {
+	if size < 1 {
+		size = DefaultEvents
+	}
+	return &Recorder{ring: make([]Event, size)}
+}
+
+// Offer records that a request is about to be offered.
+func (r *Recorder) Offer(now time.Time, q *admit.Request) {
+	e := r.next(now, EventOffer)
+	e.Request = *q
+	e.Request.Tenant = short(q.Tenant)
+	e.Request.Model = short(q.Model)
+	e.Request.Session = short(q.Session)
+}
+
+// FirstByte records the first sign of an answer.
+func (r *Recorder) FirstByte(now time.Time, id admit.ID) { r.next(now, EventFirstByte).ID = id }
+
+// Finish records the end of an attempt.
+func (r *Recorder) Finish(now time.Time, id admit.ID, o *admit.Outcome) {
+	e := r.next(now, EventFinish)
+	e.ID, e.Outcome = id, *o
+}
+
+// Cancel records that a caller left.
+func (r *Recorder) Cancel(now time.Time, id admit.ID) { r.next(now, EventCancel).ID = id }
+
+// Tick records a call of the timer.
+func (r *Recorder) Tick(now time.Time) { r.next(now, EventTick) }
+
+// Configure records a new policy, also the first one. It keeps p, which must
+// not change any more.
+func (r *Recorder) Configure(now time.Time, p *admit.Policy) { r.next(now, EventConfigure).Policy = p }
+
+// Decisions records what the core answered to the event before.
+func (r *Recorder) Decisions(now time.Time, ds []admit.Decision) {
+	for i := range ds {
+		r.next(now, EventDecision).Decision = ds[i]
+	}
+}
+
+// next takes the oldest entry for a new event.
+func (r *Recorder) next(now time.Time, k EventKind) *Event {
+	e := &r.ring[r.total%uint64(len(r.ring))]
+	r.total++
+	if e.Kind == EventConfigure {
+		r.base = e.Policy
+	}
+	*e = Event{At: now, Kind: k}
+	return e
+}
+
+// maxName bounds the strings of a caller that an entry keeps alive.
+const maxName = 128
+
+func short(s string) string {
+	if len(s) > maxName {
+		return "(longer than 128 bytes)"
+	}
+	return s
+}
