@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/telemetry"
+	"github.com/spillway-llm/spillway/internal/edge/upstream"
+	"github.com/spillway-llm/spillway/internal/edge/wire"
+)
+
+// admit follows the core's decisions until the request has ended.
+func (x *exchange) admit() {
+	g := x.g
+	x.record.Depth = g.gate.Depth(x.pool, x.record.Class)
+	g.metrics.Arrived(&x.record)
+	req := x.request()
+	d, next := g.gate.Offer(&req)
+	g.metrics.Decided(&x.record, &d)
+	x.quotaHeaders()
+	var last *wire.Error // what the last failed attempt would be answered with
+	for {
+		switch d.Verdict {
+		case admit.Queue:
+			var ok bool
+			if d, ok = x.wait(req.ID, &d, next); !ok {
+				return
+			}
+			g.metrics.Decided(&x.record, &d)
+		case admit.Reject:
+			if last == nil {
+				last = refusal(&d, x.record.Tenant, x.record.AskedModel)
+			}
+			x.record.Outcome = telemetry.Refused
+			x.fail(last)
+			return
+		case admit.Run:
+			o, e := x.attempt(&d)
+			again, more, ok := g.gate.Finish(req.ID, o)
+			if !ok {
+				x.end(&o, e)
+				return
+			}
+			last = e
+			d, next = again, more
+			g.metrics.Decided(&x.record, &d)
+		}
+	}
+}
+
+// wait waits for the next decision. ok is false when there will be none.
+func (x *exchange) wait(id admit.ID, d *admit.Decision, next <-chan admit.Decision) (admit.Decision, bool) {
+	draining := x.g.draining
+	since := time.Now()
+	for {
+		select {
+		case n := <-next:
+			return n, true
+		case <-x.ctx.Done():
+			x.g.gate.Cancel(id)
+			x.gone()
+			return admit.Decision{}, false
+		case <-draining:
+			draining = nil
+			if left := x.g.drainLeft(); d.Wait-time.Since(since)+d.Need > left {
+				x.g.gate.Cancel(id)
+				x.record.Outcome = telemetry.Refused
+				x.fail(drainingError(left))
+				return admit.Decision{}, false
+			}
+		}
+	}
+}
+
+// end ends the record, and tells a caller whose last attempt failed.
+func (x *exchange) end(o *admit.Outcome, e *wire.Error) {
+	switch {
+	case e == nil && o.CallerGone:
+		x.gone()
+	case e == nil:
+		x.record.Outcome = telemetry.Answered
+	case x.committed:
+		x.record.Outcome = telemetry.Cut
+	case e.Code == codeDeadline:
+		x.record.Outcome = telemetry.TimedOut
+	case e.Status < 500:
+		x.record.Outcome = telemetry.Invalid
+	default:
+		x.record.Outcome = telemetry.Failed
+	}
+	if e != nil {
+		x.fail(e)
+	}
+}
+
+// attempt sends the request to the deployment that the core chose, and relays
+// the answer. The outcome is for the core, the error for the caller if nothing
+// reached it.
+func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
+	t := x.state.targets[d.Deployment]
+	if t == nil { // the configuration is newer than the request
+		t = x.g.state.Load().targets[d.Deployment]
+	}
+	x.record.Deployment = d.Deployment
+	start := time.Now()
+	ctx, cancel := context.WithCancelCause(x.ctx)
+	defer cancel(nil)
+	var timer *time.Timer
+	if !x.explicit.IsZero() {
+		timer = time.AfterFunc(time.Until(x.explicit), func() { cancel(context.DeadlineExceeded) })
+		defer timer.Stop()
+	}
+	resp, asked, err := x.send(ctx, t)
+	if err == nil {
+		if resp.Events {
+			if timer != nil {
+				timer.Stop() // a stream's deadline is its first event
+			}
+			err = x.relay(d, resp, asked, &o, start)
+		} else {
+			err = x.whole(d, resp, &o, start)
+		}
+		resp.Close()
+	}
+	o.OK = err == nil
+	kind := "ok"
+	if err != nil {
+		e, kind = x.judge(ctx, err, &o)
+	}
+	x.record.Kind, x.record.UpstreamStatus = kind, o.Status
+	took := time.Since(start)
+	a := telemetry.Attempt{Deployment: d.Deployment, Kind: kind, Status: o.Status, OK: o.OK, Service: took}
+	if o.CallerGone {
+		a.Wasted = took
+	}
+	x.g.metrics.Attempted(&x.record, &a)
+	return o, e
+}
+
+// judge says what a failure means for the core and for the caller.
+func (x *exchange) judge(ctx context.Context, err error, o *admit.Outcome) (*wire.Error, string) {
+	var f *upstream.Failure
+	if !errors.As(err, &f) { // the caller's side broke: it left or stopped reading
+		o.CallerGone = true
+		return nil, upstream.CallerGone.String()
+	}
+	if f.Status != 0 {
+		o.Status = f.Status
+	}
+	o.RetryAfter = f.RetryAfter
+	switch cause := context.Cause(ctx); {
+	case cause == context.DeadlineExceeded:
+		o.CallerGone = true // the caller's own limit says nothing about the upstream
+		return deadlinePassed(), upstream.Deadline.String()
+	case cause == errDraining:
+		e := drainingError(time.Second)
+		x.breakOff(e)
+		return e, upstream.CallerGone.String()
+	case cause != nil || f.Kind == upstream.CallerGone:
+		o.CallerGone = true
+		return nil, upstream.CallerGone.String()
+	}
+	o.Retryable = f.Retryable && !x.committed
+	e := failure(err)
+	x.breakOff(e)
+	return e, f.Kind.String()
+}
+
+// send makes the upstream call. asked says that the usage of a stream was
+// asked for although the caller did not. An upstream that refuses the question
+// is asked without it once, and never again.
+func (x *exchange) send(ctx context.Context, t *target) (resp *upstream.Response, asked bool, err error) {
+	model := t.model
+	if model == "" && x.intent.Model != "" {
+		model = x.intent.Model
+	}
+	x.record.UpstreamModel = model
+	if model == "" {
+		x.record.UpstreamModel = x.envelope.Model
+	}
+	header := http.Header{}
+	wire.ForwardHeaders(header, x.r.Header)
+	for {
+		asked = x.envelope.Stream && !t.noUsage.Load()
+		body, err := x.surface.wire.Forward(x.body, x.envelope, model, wire.ForwardOptions{AskUsage: asked})
+		if err != nil {
+			return nil, false, err
+		}
+		resp, err = t.client.Do(ctx, upstream.Call{Path: x.surface.path, Body: body, Header: header, Stream: x.envelope.Stream})
+		var f *upstream.Failure
+		if asked && !x.envelope.IncludeUsage && errors.As(err, &f) && f.Status == http.StatusBadRequest && bytes.Contains(f.Body, []byte("stream_options")) {
+			t.noUsage.Store(true)
+			continue
+		}
+		return resp, asked, err
+	}
+}

@@ -1,0 +1,205 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/telemetry"
+)
+
+// Gate is the live shell of the decision core: one lock, one timer, and one
+// buffered channel for each request that waits. The clock is read after the
+// lock is taken, so that the order of events is the order of time. It is safe
+// for concurrent use.
+//
+// A panic inside the core ends the process, after the last events were
+// written: state that is half changed is worse than a restart.
+type Gate struct {
+	die func(reason any, dump func(io.Writer) error)
+
+	mu       sync.Mutex
+	core     *admit.Controller
+	recorder *telemetry.Recorder
+	waiters  map[admit.ID]chan admit.Decision
+	lastID   admit.ID
+	timer    *time.Timer
+	armed    time.Time // when the timer fires; zero when it does not
+}
+
+// NewGate starts a controller with a policy.
+func NewGate(p *admit.Policy, recorder *telemetry.Recorder) *Gate {
+	now := time.Now()
+	g := &Gate{
+		die:      crash,
+		core:     admit.New(now, p, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
+		recorder: recorder,
+		waiters:  map[admit.ID]chan admit.Decision{},
+	}
+	recorder.Configure(now, p)
+	g.timer = time.AfterFunc(time.Hour, g.tick)
+	g.timer.Stop()
+	return g
+}
+
+// Close stops the timer.
+func (g *Gate) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.timer.Stop()
+}
+
+// Offer asks for a decision and gives the request its ID. If the verdict is
+// Queue, the next decision on it comes through the channel; whoever stops
+// listening must call Cancel.
+func (g *Gate) Offer(r *admit.Request) (admit.Decision, <-chan admit.Decision) {
+	g.mu.Lock()
+	defer g.unlock()
+	now := time.Now()
+	g.lastID++
+	r.ID = g.lastID
+	g.recorder.Offer(now, r)
+	return g.own(now, r.ID, g.core.Offer(now, *r))
+}
+
+// Finish ends an attempt. ok is false if that was the end of the request;
+// else it goes on with the decision, as after Offer.
+func (g *Gate) Finish(id admit.ID, o admit.Outcome) (d admit.Decision, next <-chan admit.Decision, ok bool) {
+	g.mu.Lock()
+	defer g.unlock()
+	now := time.Now()
+	g.recorder.Finish(now, id, &o)
+	d, next = g.own(now, id, g.core.Finish(now, id, o))
+	return d, next, d.ID == id
+}
+
+// FirstByte tells that the upstream began to answer.
+func (g *Gate) FirstByte(id admit.ID) {
+	g.mu.Lock()
+	defer g.unlock()
+	now := time.Now()
+	g.recorder.FirstByte(now, id)
+	g.core.FirstByte(now, id)
+}
+
+// Cancel tells that the caller left before its request was sent.
+func (g *Gate) Cancel(id admit.ID) {
+	g.mu.Lock()
+	defer g.unlock()
+	now := time.Now()
+	delete(g.waiters, id)
+	g.recorder.Cancel(now, id)
+	g.own(now, id, g.core.Cancel(now, id))
+}
+
+// Configure changes the policy while everything goes on.
+func (g *Gate) Configure(p *admit.Policy) {
+	g.mu.Lock()
+	defer g.unlock()
+	now := time.Now()
+	g.recorder.Configure(now, p)
+	g.own(now, 0, g.core.Configure(now, p))
+}
+
+// Explain is a dry run of a request.
+func (g *Gate) Explain(r admit.Request) admit.Trace {
+	g.mu.Lock()
+	defer g.unlock()
+	return g.core.Explain(time.Now(), r)
+}
+
+// Snapshot reads the core's state.
+func (g *Gate) Snapshot() admit.Snapshot {
+	g.mu.Lock()
+	defer g.unlock()
+	return g.core.Snapshot(time.Now())
+}
+
+// Depth is how many requests of a class wait for a model.
+func (g *Gate) Depth(model string, class admit.Class) int {
+	g.mu.Lock()
+	defer g.unlock()
+	return g.core.Depth(model, class)
+}
+
+// Quota is what is left of a tenant's own limits for a model.
+func (g *Gate) Quota(tenant, model string) (requests, tokens admit.Allowance) {
+	g.mu.Lock()
+	defer g.unlock()
+	return g.core.Quota(time.Now(), tenant, model)
+}
+
+// Dump writes the last events.
+func (g *Gate) Dump(w io.Writer) error {
+	g.mu.Lock()
+	defer g.unlock()
+	return g.recorder.Dump(w)
+}
+
+func (g *Gate) tick() {
+	g.mu.Lock()
+	defer g.unlock()
+	now := time.Now()
+	g.armed = time.Time{}
+	g.recorder.Tick(now)
+	g.own(now, 0, g.core.Tick(now))
+}
+
+// own hands decisions to those they are about, and gives back the last one
+// on id with the channel for the one after it.
+func (g *Gate) own(now time.Time, id admit.ID, ds []admit.Decision) (d admit.Decision, next chan admit.Decision) {
+	g.recorder.Decisions(now, ds)
+	for i := range ds {
+		if ds[i].ID == id {
+			d = ds[i]
+			continue
+		}
+		if c := g.waiters[ds[i].ID]; c != nil {
+			delete(g.waiters, ds[i].ID)
+			c <- ds[i] // never blocks: one place, one decision for each wait
+		}
+	}
+	if d.ID == id && id != 0 && d.Verdict == admit.Queue {
+		next = make(chan admit.Decision, 1)
+		g.waiters[id] = next
+	}
+	g.arm(now)
+	return d, next
+}
+
+// arm sets the timer to what the core wants; a timer that is early is left,
+// as it then arms itself again.
+func (g *Gate) arm(now time.Time) {
+	due := g.core.Next()
+	if due.IsZero() || !g.armed.IsZero() && !due.Before(g.armed) {
+		return
+	}
+	g.armed = due
+	g.timer.Reset(max(due.Sub(now), 0))
+}
+
+func (g *Gate) unlock() {
+	if r := recover(); r != nil {
+		g.die(r, g.recorder.Dump)
+	}
+	g.mu.Unlock()
+}
+
+// crash writes the flight recorder and ends the process.
+func crash(reason any, dump func(io.Writer) error) {
+	fmt.Fprintf(os.Stderr, "spillway: panic in the decision core: %v\n%s\n", reason, debug.Stack())
+	name := fmt.Sprintf("spillway-crash-%d.jsonl", os.Getpid())
+	if f, err := os.Create(name); err != nil {
+		fmt.Fprintf(os.Stderr, "spillway: write flight recorder: %v\n", err)
+	} else {
+		err = dump(f)
+		f.Close()
+		fmt.Fprintf(os.Stderr, "spillway: the last events are in %s (error: %v)\n", name, err)
+	}
+	os.Exit(2)
+}

@@ -1,0 +1,161 @@
+// Package gateway is the live shell: it reads requests, asks the decision core
+// through the Gate, calls the upstream that the core names, relays the answer,
+// and tells telemetry what happened.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/edge/telemetry"
+	"github.com/spillway-llm/spillway/internal/edge/upstream"
+)
+
+// Options are what a Gateway needs beside its configuration.
+type Options struct {
+	Log *telemetry.Logger
+	// Simulate starts an upstream for a provider of kind simulated and returns
+	// its base URL. It is called once a provider.
+	Simulate func(*config.Provider) (baseURL string, err error)
+}
+
+// Gateway serves callers. It is safe for concurrent use.
+type Gateway struct {
+	gate     *Gate
+	log      *telemetry.Logger
+	metrics  *telemetry.Metrics
+	registry *prometheus.Registry
+	simulate func(*config.Provider) (string, error)
+	state    atomic.Pointer[state]
+	applying sync.Mutex // one configuration at a time
+
+	active   atomic.Int64 // requests that hold or want a slot
+	draining chan struct{}
+	drained  sync.Once
+	drainEnd atomic.Int64 // unix nanoseconds when draining ends
+	stop     context.CancelCauseFunc
+	life     context.Context // ends when draining is over: cuts what still runs
+}
+
+// state is what one configuration means for a request. A request keeps the
+// one it began with.
+type state struct {
+	config  *config.Config
+	keys    *config.Keys
+	targets map[string]*target // by deployment name
+}
+
+var errDraining = errors.New("the gateway is shutting down")
+
+// New makes a gateway of a configuration.
+func New(c *config.Config, o Options) (*Gateway, error) {
+	g := &Gateway{
+		log: o.Log, simulate: o.Simulate, registry: prometheus.NewRegistry(), draining: make(chan struct{}),
+	}
+	g.life, g.stop = context.WithCancelCause(context.Background())
+	g.metrics = telemetry.NewMetrics(g.registry)
+	s, err := g.prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	g.gate = NewGate(c.Policy(), telemetry.NewRecorder(telemetry.DefaultEvents))
+	g.metrics.WatchQueues(g.poolStates)
+	g.use(s)
+	return g, nil
+}
+
+// Apply changes the configuration while everything goes on: waiting requests
+// keep their places, limits what they counted, and predictions what they
+// learnt. With an error nothing has changed.
+func (g *Gateway) Apply(c *config.Config) error {
+	g.applying.Lock()
+	defer g.applying.Unlock()
+	old := g.state.Load()
+	s, err := g.prepare(c)
+	if err != nil {
+		return err
+	}
+	for _, name := range c.Restart(old.config) {
+		g.log.Slog().Warn("setting changed, but it takes effect only after a restart", slog.String("setting", name))
+	}
+	g.use(s)
+	g.gate.Configure(c.Policy())
+	return nil
+}
+
+// Reloaded counts a reading of the configuration file.
+func (g *Gateway) Reloaded(err error) { g.metrics.Reloaded(time.Now(), err) }
+
+func (g *Gateway) use(s *state) {
+	g.state.Store(s)
+	g.log.SetLevel(s.level())
+	g.metrics.Configure(s.names())
+}
+
+// Close ends what Drain leaves: timers and unused connections.
+func (g *Gateway) Close() {
+	g.stop(errDraining)
+	g.gate.Close()
+	for _, t := range g.state.Load().targets {
+		t.client.Close()
+	}
+}
+
+func (g *Gateway) poolStates() []telemetry.PoolState {
+	snap := g.gate.Snapshot()
+	out := make([]telemetry.PoolState, 0, len(snap.Pools))
+	for _, p := range snap.Pools {
+		s := telemetry.PoolState{Model: p.Model, Capacity: p.Slots}
+		for i, q := range p.Classes {
+			s.Classes[i] = telemetry.ClassState{Waiting: q.Waiting, Running: q.Running, Work: q.Work, Bytes: q.Bytes}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (s *state) level() slog.Level {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(s.config.Log.Level)); err != nil {
+		return slog.LevelInfo
+	}
+	return l
+}
+
+func (s *state) names() telemetry.Names {
+	n := telemetry.Names{Kinds: []string{"ok"}}
+	for _, t := range s.config.Tenants {
+		n.Tenants = append(n.Tenants, t.Name)
+	}
+	for name, m := range s.config.Models {
+		n.Models = append(n.Models, name)
+		for _, d := range m.Deployments {
+			n.Deployments = append(n.Deployments, d.Name)
+		}
+	}
+	for k := upstream.Unknown; k <= upstream.Rejected; k++ {
+		n.Kinds = append(n.Kinds, k.String())
+	}
+	return n
+}
+
+// Handler is the public surface.
+func (g *Gateway) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, s := range surfaces {
+		mux.HandleFunc("POST "+s.path, func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, s) })
+		mux.HandleFunc(s.path, wrongMethod(http.MethodPost))
+	}
+	mux.HandleFunc("GET /v1/models", g.models)
+	mux.HandleFunc("GET /v1/models/{model...}", g.model)
+	mux.HandleFunc("/", notFound)
+	return mux
+}

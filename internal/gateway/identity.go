@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/edge/wire"
+)
+
+// tenant finds who calls.
+func (x *exchange) tenant() (*config.Tenant, *wire.Error) {
+	t := callerOf(x.state, x.r)
+	if t == nil {
+		return nil, wrongKey()
+	}
+	return t, nil
+}
+
+// callerOf is the tenant of a request's key, nil if there is none. The key is
+// a bearer token, or stands in x-api-key or api-key as other SDKs send it.
+func callerOf(s *state, r *http.Request) *config.Tenant {
+	if s.config.Open() {
+		return s.config.Tenant(config.OpenTenant)
+	}
+	key, ok := bearer(r.Header.Get("Authorization"))
+	for _, name := range []string{"X-Api-Key", "Api-Key"} {
+		if !ok {
+			key = r.Header.Get(name)
+			ok = key != ""
+		}
+	}
+	if !ok {
+		return nil
+	}
+	name, ok := s.keys.Lookup(key)
+	if !ok {
+		return nil
+	}
+	return s.config.Tenant(name)
+}
+
+func bearer(authorization string) (string, bool) {
+	scheme, token, ok := strings.Cut(authorization, " ")
+	if !ok || !strings.EqualFold(scheme, "bearer") {
+		return "", false
+	}
+	return strings.TrimSpace(token), true
+}
+
+// classify decides the request's class and deadline: what the caller asks for,
+// as far as the tenant may.
+func (x *exchange) classify(t *config.Tenant) *wire.Error {
+	class := t.DefaultClass
+	if asked := wire.ClassOf(x.intent, x.envelope.ServiceTier); asked != "" {
+		c, ok := admit.ParseClass(asked)
+		switch {
+		case ok && t.MayUse(c):
+			class = c
+		case x.intent.Class != "": // said in our own words: an answer, not a guess
+			return &wire.Error{
+				Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_class", Param: "x-spillway-class",
+				Message: fmt.Sprintf("class %q is not one that tenant %s may use: %v", asked, t.Name, t.Classes),
+			}
+		case ok && c > class: // a hint may lower itself
+			for k := c; k < admit.NumClasses; k++ {
+				if t.MayUse(k) {
+					class = k
+					break
+				}
+			}
+		}
+	}
+	x.record.Class = class
+	if x.intent.Deadline > 0 {
+		x.explicit = x.record.Arrived.Add(x.intent.Deadline)
+	}
+	return nil
+}
+
+// request is what the core is told.
+func (x *exchange) request() admit.Request {
+	return admit.Request{
+		Tenant: x.record.Tenant, Model: x.pool, Session: x.intent.Session, Class: x.record.Class, Attempt: x.intent.Attempt,
+		Input: x.envelope.Input, MaxOutput: x.maxOutput(), Bytes: int64(len(x.body)), Stream: x.envelope.Stream,
+		Arrived: x.record.Arrived, Deadline: x.explicit, May: x.consent(),
+	}
+}
+
+// maxOutput is 0 without a cap; embeddings have no output at all.
+func (x *exchange) maxOutput() int64 {
+	if x.surface.wire == wire.Embeddings {
+		return 1
+	}
+	return x.envelope.MaxOutput
+}
+
+func (x *exchange) consent() (c admit.Consent) {
+	if x.intent.Degrade == "allow" {
+		c |= admit.MayDegrade
+	}
+	if x.intent.RespondAsync {
+		c |= admit.MayDefer
+	}
+	return c
+}
+
+func (g *Gateway) isDraining() bool {
+	select {
+	case <-g.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g *Gateway) drainLeft() time.Duration {
+	return time.Until(time.Unix(0, g.drainEnd.Load()))
+}

@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/upstream"
+	"github.com/spillway-llm/spillway/internal/edge/wire"
+)
+
+// refusal is a decision of the core in the words of the surface: which limit,
+// whose, the figure, and the time to come back.
+func refusal(d *admit.Decision, tenant, model string) *wire.Error {
+	e := &wire.Error{
+		Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "overloaded",
+		Stage: d.Stage.String(), Limit: d.Limit, Scope: "model " + model, RetryAfter: d.RetryAfter, NoRetry: d.NoRetry,
+		EstimatedWait: d.Wait, Figure: fmt.Sprintf("%d of %d", d.Figure, d.Bound),
+	}
+	when := ""
+	if d.RetryAfter > 0 {
+		when = fmt.Sprintf("; try again in %s", d.RetryAfter.Round(100*time.Millisecond))
+	}
+	own := func(unit string) {
+		e.Code, e.Scope = "rate_limit_exceeded", "tenant "+tenant
+		e.Message = fmt.Sprintf("tenant %s has %d %s, and its limit is %d%s", tenant, d.Figure, unit, d.Bound, when)
+	}
+	switch d.Stage {
+	case admit.StageConcurrency:
+		own("requests waiting or running")
+	case admit.StageRequests:
+		own("requests in the last minute for " + model)
+	case admit.StageTokens:
+		own("tokens in the last minute for " + model)
+		e.Message += "; tokens of running requests are counted by estimate"
+	case admit.StageRetry:
+		e.Message = fmt.Sprintf("model %s is busy, and tenant %s has used its retry budget: %d of %d retries in ten seconds", model, tenant, d.Figure, d.Bound)
+	case admit.StageShed:
+		e.Message = fmt.Sprintf("model %s is busy: the predicted wait is %d ms, and requests of this class are held back above %d ms%s", model, d.Figure, d.Bound, when)
+	case admit.StageWait:
+		e.Message = fmt.Sprintf("model %s is busy: the predicted wait is %d ms, and the deadline leaves %d ms for it%s", model, d.Figure, d.Bound, when)
+	case admit.StageBound:
+		e.Message = fmt.Sprintf("the queue for model %s is full: %s, %d of %d%s", model, d.Limit, d.Figure, d.Bound, when)
+	case admit.StageEvicted:
+		e.Message = fmt.Sprintf("the queue for model %s is full, and the place was given to a request of higher rank%s", model, when)
+	case admit.StageLate:
+		e.Message = fmt.Sprintf("the request waited %d ms for model %s and could no longer be answered in time%s", d.Figure, model, when)
+	case admit.StageDeadline:
+		e.Status, e.Type, e.Code = http.StatusGatewayTimeout, "timeout_error", codeDeadline
+		e.Message = "the deadline had passed before the request could be considered"
+	case admit.StageCapacity:
+		e.Status, e.Type, e.Code = http.StatusServiceUnavailable, "service_unavailable_error", "service_unavailable"
+		e.Message = fmt.Sprintf("nothing serves model %s at the moment%s", model, when)
+	default:
+		e = unknownModel(model)
+	}
+	return e
+}
+
+// codeDeadline is the code of a deadline that passed.
+const codeDeadline = "deadline_exceeded"
+
+func unknownModel(model string) *wire.Error {
+	return &wire.Error{
+		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found", Param: "model",
+		Message: fmt.Sprintf("the model %q does not exist here; GET /v1/models lists those that do", model),
+	}
+}
+
+func drainingError(left time.Duration) *wire.Error {
+	return &wire.Error{
+		Status: http.StatusServiceUnavailable, Type: "service_unavailable_error", Code: "draining",
+		Message: "the gateway is shutting down; try again", RetryAfter: min(max(left, time.Second), 5*time.Second),
+	}
+}
+
+// failure is what a caller is told of an upstream's failure. Nothing of the
+// upstream's account is passed on: its rate limit is not the caller's.
+func failure(err error) *wire.Error {
+	var f *upstream.Failure
+	if !errors.As(err, &f) {
+		return &wire.Error{Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_error", Message: "the upstream failed"}
+	}
+	e := &wire.Error{Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_error", RetryAfter: f.RetryAfter}
+	switch f.Kind {
+	case upstream.RateLimited:
+		e.Status, e.Type, e.Code = http.StatusServiceUnavailable, "service_unavailable_error", "upstream_rate_limited"
+		e.Message = "the upstream limits its rate; no limit of yours was met"
+	case upstream.Unpaid:
+		e.Status, e.Type, e.Code, e.NoRetry = http.StatusServiceUnavailable, "service_unavailable_error", "upstream_unavailable", true
+		e.Message = "the upstream's account is exhausted; only the operator can mend this"
+	case upstream.Unauthorized:
+		e.Code, e.NoRetry = "upstream_unauthorized", true
+		e.Message = "the upstream refused the gateway's credentials; only the operator can mend this"
+	case upstream.Rejected, upstream.ServerError, upstream.Unavailable, upstream.StreamError:
+		n := wire.Normalize(f.Status, f.Header.Get("Content-Type"), f.Body)
+		n.RetryAfter = f.RetryAfter
+		e = &n
+	case upstream.HeaderTimeout, upstream.FirstTokenTimeout, upstream.IdleTimeout, upstream.TotalTimeout:
+		e.Status, e.Type, e.Code = http.StatusGatewayTimeout, "timeout_error", "upstream_timeout"
+		e.Message = "the upstream did not answer in time: " + f.Kind.String()
+	case upstream.Deadline:
+		return deadlinePassed()
+	default:
+		e.Message = "the upstream failed: " + f.Kind.String()
+	}
+	return e
+}
+
+func deadlinePassed() *wire.Error {
+	return &wire.Error{
+		Status: http.StatusGatewayTimeout, Type: "timeout_error", Code: codeDeadline,
+		Message: "the request was running when its deadline passed",
+	}
+}

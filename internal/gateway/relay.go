@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/upstream"
+	"github.com/spillway-llm/spillway/internal/edge/wire"
+)
+
+// maxAnswer bounds an answer that is not streamed, in bytes.
+const maxAnswer = 64 << 20
+
+// scratch is the memory of one relay for events that must be rewritten.
+type scratch struct{ data, frame []byte }
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// relay passes a stream on, event by event. The status is sent with the first
+// event: before it everything can still be retried, by us or by the caller.
+func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool, o *admit.Outcome, start time.Time) error {
+	x.g.gate.FirstByte(d.ID)
+	x.record.TTFT = time.Since(x.record.Arrived)
+	o.Status = resp.Status
+	h := x.w.Header()
+	wire.RelayHeaders(h, resp.Header)
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	x.headers(d, time.Since(start))
+	x.committed, x.record.Status = true, http.StatusOK
+	x.w.WriteHeader(http.StatusOK)
+
+	buf := scratches.Get().(*scratch)
+	defer scratches.Put(buf)
+	finished := false
+	var events int64
+	for {
+		ev, err := resp.Next()
+		if err != nil {
+			return x.streamEnd(err, finished, events, o)
+		}
+		raw := ev.Raw
+		if !ev.Done {
+			var keep bool
+			if raw, keep = x.event(ev, asked, buf, o, &finished); !keep {
+				continue
+			}
+			if raw == nil {
+				x.estimate(events, o)
+				return &upstream.Failure{Kind: upstream.StreamError, Body: bytes.Clone(ev.Data), Sent: true}
+			}
+			events++
+		}
+		finished = finished || ev.Done
+		if err := x.write(raw); err != nil {
+			x.estimate(events, o)
+			return err
+		}
+		if !resp.Buffered() {
+			if err := x.rc.Flush(); err != nil {
+				x.estimate(events, o)
+				return err
+			}
+		}
+	}
+}
+
+// event reads what accounting needs of one event and makes it fit for the
+// caller: nil bytes mean that it is an error, which ends the stream.
+func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outcome, finished *bool) (raw []byte, keep bool) {
+	c := wire.ReadChunk(ev.Data)
+	if u, ok := c.Usage(); ok {
+		x.usage(u, o)
+		if asked && !x.envelope.IncludeUsage && c.UsageOnly() {
+			return nil, false
+		}
+	}
+	if _, bad := c.Failure(); bad {
+		return nil, true
+	}
+	if c.Finished() {
+		*finished = true
+	}
+	data := c.Rewrite(x.record.AskedModel, buf.data[:0])
+	if len(data) == len(ev.Data) && &data[0] == &ev.Data[0] {
+		return ev.Raw, true
+	}
+	buf.data = data
+	buf.frame = frame(buf.frame[:0], ev.Name, data)
+	return buf.frame, true
+}
+
+// frame appends an event of rewritten data to b.
+func frame(b, name, data []byte) []byte {
+	if len(name) > 0 {
+		b = append(append(append(b, "event: "...), name...), '\n')
+	}
+	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
+		b = append(append(append(b, "data: "...), line...), '\n')
+	}
+	return append(b, '\n')
+}
+
+// streamEnd judges how the upstream ended its stream. Without an end mark and
+// without a finish reason it was cut, however cleanly it was closed.
+func (x *exchange) streamEnd(err error, finished bool, events int64, o *admit.Outcome) error {
+	x.estimate(events, o)
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !finished {
+		return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
+	}
+	return x.rc.Flush()
+}
+
+// breakOff ends a committed stream with an error event; the connection is
+// then broken, so that nobody takes it for a complete answer.
+func (x *exchange) breakOff(e *wire.Error) {
+	if !x.committed || x.record.TTFT == 0 {
+		return
+	}
+	e.RequestID = x.record.ID
+	if x.write(e.Event()) == nil {
+		x.rc.Flush()
+	}
+	x.broken = true
+}
+
+// estimate stands in for usage that the upstream did not tell: an event is
+// about a token.
+func (x *exchange) estimate(events int64, o *admit.Outcome) {
+	if o.Known || events == 0 {
+		return
+	}
+	o.Input, o.Output = x.envelope.Input, events
+	x.record.Input, x.record.Output = o.Input, o.Output
+}
+
+func (x *exchange) usage(u wire.Usage, o *admit.Outcome) {
+	o.Input, o.Output, o.Known = u.Input, u.Output, true
+	x.record.Input, x.record.Output, x.record.Cached, x.record.TokensKnown = u.Input, u.Output, u.Cached, true
+}
+
+// whole passes on an answer that is not streamed.
+func (x *exchange) whole(d *admit.Decision, resp *upstream.Response, o *admit.Outcome, start time.Time) error {
+	body, err := resp.ReadAll(maxAnswer)
+	if err != nil {
+		return err
+	}
+	o.Status = resp.Status
+	if u, ok := wire.ReadUsage(body); ok {
+		x.usage(u, o)
+	} else {
+		o.Input = x.envelope.Input
+		x.record.Input = o.Input
+	}
+	body = wire.ResponseModel(body, x.record.AskedModel)
+	h := x.w.Header()
+	wire.RelayHeaders(h, resp.Header)
+	x.headers(d, time.Since(start))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	x.committed, x.record.Status = true, resp.Status
+	x.w.WriteHeader(resp.Status)
+	if err := x.write(body); err != nil {
+		return err
+	}
+	return x.rc.Flush()
+}

@@ -1,0 +1,267 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/telemetry"
+	"github.com/spillway-llm/spillway/internal/edge/wire"
+)
+
+// surface is one endpoint and its place upstream.
+type surface struct {
+	path string
+	wire wire.Surface
+}
+
+var surfaces = []surface{
+	{"/v1/chat/completions", wire.ChatCompletions},
+	{"/v1/completions", wire.Completions},
+	{"/v1/embeddings", wire.Embeddings},
+}
+
+// exchange is one request from its arrival to its end. It belongs to the
+// goroutine of its handler.
+type exchange struct {
+	g       *Gateway
+	state   *state
+	surface surface
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	r       *http.Request
+
+	ctx    context.Context // ends when the caller leaves or the gateway stops
+	cancel context.CancelCauseFunc
+
+	record    telemetry.Record
+	intent    wire.Intent
+	envelope  wire.Envelope
+	body      []byte
+	pool      string
+	explicit  time.Time // the deadline the caller named; zero if none
+	committed bool      // the status was sent
+	broken    bool      // the answer ended in an error event: break the connection
+	stallAt   time.Time // until when the last write deadline runs
+}
+
+// serve answers one request.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
+	x := &exchange{g: g, state: g.state.Load(), surface: s, w: w, rc: http.NewResponseController(w), r: r}
+	x.record = telemetry.Record{
+		ID: requestID(), Path: r.URL.Path, Surface: "openai", ClientIP: clientIP(r), TraceID: traceID(r), Arrived: time.Now(), Depth: -1,
+	}
+	w.Header().Set("X-Request-Id", x.record.ID)
+	g.active.Add(1)
+	defer g.active.Add(-1)
+	x.ctx, x.cancel = context.WithCancelCause(r.Context())
+	defer x.cancel(nil)
+	defer context.AfterFunc(g.life, func() { x.cancel(errDraining) })()
+
+	if e := x.read(); e != nil {
+		x.record.Outcome = telemetry.Invalid
+		if e.Status >= 500 || e.Status == http.StatusTooManyRequests {
+			x.record.Outcome = telemetry.Refused
+		}
+		x.fail(e)
+	} else {
+		x.admit()
+	}
+	x.record.Total = time.Since(x.record.Arrived)
+	g.metrics.Finished(&x.record)
+	g.log.Request(&x.record)
+	if x.broken {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// read takes everything in that a decision needs.
+func (x *exchange) read() *wire.Error {
+	x.intent = wire.ReadIntent(x.r.Header)
+	tenant, e := x.tenant()
+	if e != nil {
+		return e
+	}
+	x.record.Tenant, x.record.Attempt = tenant.Name, x.intent.Attempt
+	if x.g.isDraining() {
+		return drainingError(x.g.drainLeft())
+	}
+	if e := x.readBody(); e != nil {
+		return e
+	}
+	if x.envelope, e = wire.Parse(x.surface.wire, x.body); e != nil {
+		return e
+	}
+	asked := x.envelope.Model
+	if x.intent.Model != "" {
+		asked = x.intent.Model
+	}
+	x.record.AskedModel, x.record.Stream = asked, x.envelope.Stream
+	pool, ok := x.state.config.Pool(asked)
+	if !ok {
+		return unknownModel(asked)
+	}
+	x.pool, x.record.Model = pool, pool
+	return x.classify(tenant)
+}
+
+// readBody reads the request's body within its limit.
+func (x *exchange) readBody() *wire.Error {
+	limit := int64(x.state.config.Limits.Body)
+	tooLarge := func() *wire.Error {
+		return &wire.Error{
+			Status: http.StatusRequestEntityTooLarge, Type: "invalid_request_error", Code: "request_too_large",
+			Message: fmt.Sprintf("the request body is larger than the limit of %d bytes", limit),
+		}
+	}
+	if x.r.ContentLength > limit {
+		x.w.Header().Set("Connection", "close") // rather than read it all
+		return tooLarge()
+	}
+	var b bytes.Buffer
+	if n := x.r.ContentLength; n > 0 {
+		b.Grow(int(n) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, limit))
+	x.body, x.record.BytesIn = b.Bytes(), int64(b.Len())
+	var over *http.MaxBytesError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &over):
+		return tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &wire.Error{Status: http.StatusRequestTimeout, Type: "invalid_request_error", Code: "request_timeout", Message: "the request body did not arrive in time"}
+	default:
+		return &wire.Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_body", Message: "the request body could not be read to its end"}
+	}
+}
+
+// fail answers with an error, unless an answer has begun.
+func (x *exchange) fail(e *wire.Error) {
+	if x.committed {
+		return
+	}
+	x.committed = true
+	e.RequestID = x.record.ID
+	x.record.Status = e.Status
+	if x.intent.AcceptProblem {
+		e.WriteProblem(x.w)
+	} else {
+		e.Write(x.w)
+	}
+}
+
+// gone ends the record of a caller who left, with the status that is used for it in logs.
+func (x *exchange) gone() {
+	x.record.Outcome = telemetry.Left
+	if context.Cause(x.ctx) == errDraining {
+		x.record.Outcome = telemetry.Failed
+		x.fail(drainingError(time.Second))
+	}
+}
+
+// headers puts what every admitted answer says into its head.
+func (x *exchange) headers(d *admit.Decision, service time.Duration) {
+	h := x.w.Header()
+	h.Set("Server-Timing", "queue;dur="+durationMS(x.record.Waited)+", upstream;dur="+durationMS(service))
+	decision := "run"
+	if x.record.Waited > 0 && x.record.PredictedWait > 0 {
+		decision = "queue"
+	}
+	h.Set("X-Spillway-Decision", decision)
+	h.Set("X-Spillway-Estimated-Wait-Ms", strconv.FormatInt(x.record.PredictedWait.Milliseconds(), 10))
+	h.Set("X-Spillway-Model", x.record.UpstreamModel)
+	if d.Observed {
+		h.Set("X-Spillway-Observed", "would-refuse")
+	}
+}
+
+// quotaHeaders tells the tenant's own limits, reservations included.
+func (x *exchange) quotaHeaders() {
+	requests, tokens := x.g.gate.Quota(x.record.Tenant, x.pool)
+	h := x.w.Header()
+	for _, q := range []struct {
+		unit string
+		a    admit.Allowance
+	}{{"Requests", requests}, {"Tokens", tokens}} {
+		if q.a.Limit == 0 {
+			continue
+		}
+		h.Set("X-Ratelimit-Limit-"+q.unit, strconv.FormatInt(q.a.Limit, 10))
+		h.Set("X-Ratelimit-Remaining-"+q.unit, strconv.FormatInt(q.a.Remaining, 10))
+		h.Set("X-Ratelimit-Reset-"+q.unit, q.a.Reset.Round(time.Millisecond).String())
+	}
+}
+
+// write sends p, and gives the caller the time of write_stall to take it.
+func (x *exchange) write(p []byte) error {
+	stall := x.state.config.Limits.WriteStall
+	if now := time.Now(); x.stallAt.Sub(now) < stall*3/4 { // not for each event: a deadline costs
+		x.stallAt = now.Add(stall)
+		if err := x.rc.SetWriteDeadline(x.stallAt); err != nil {
+			return err
+		}
+	}
+	n, err := x.w.Write(p)
+	x.record.BytesOut += int64(n)
+	return err
+}
+
+func requestID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return "req_" + hex.EncodeToString(b[:])
+}
+
+// traceID is the trace of a valid traceparent.
+func traceID(r *http.Request) string {
+	f := strings.Split(r.Header.Get("Traceparent"), "-")
+	if len(f) < 4 || len(f[1]) != 32 || strings.Trim(f[1], "0") == "" || strings.Trim(f[1], "0123456789abcdef") != "" {
+		return ""
+	}
+	return f[1]
+}
+
+func clientIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+func durationMS(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 1, 64)
+}
+
+func wrongMethod(allow string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		e := wire.Error{
+			Status: http.StatusMethodNotAllowed, Type: "invalid_request_error", Code: "method_not_allowed",
+			Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allow, r.Method), RequestID: requestID(),
+		}
+		e.Write(w)
+		io.Copy(io.Discard, io.LimitReader(r.Body, 1<<16))
+	}
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	e := wire.Error{
+		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "unknown_url",
+		Message: fmt.Sprintf("unknown path %s; there are /v1/chat/completions, /v1/completions, /v1/embeddings and /v1/models", r.URL.Path), RequestID: requestID(),
+	}
+	e.Write(w)
+}

@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"fmt"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/edge/upstream"
+)
+
+// target is where calls to one deployment go.
+type target struct {
+	client   *upstream.Client
+	provider string
+	settings config.Provider // what the client was made of
+	base     string
+	model    string      // name to send upstream; "" is the caller's own
+	noUsage  atomic.Bool // it refused stream_options: usage is estimated
+}
+
+// prepare makes the targets of a configuration. Clients of unchanged
+// providers are kept with their connections, and targets that are no longer
+// configured stay for requests which were given to them before.
+func (g *Gateway) prepare(c *config.Config) (*state, error) {
+	s := &state{config: c, keys: c.Keys(), targets: map[string]*target{}}
+	byProvider := map[string]*target{}
+	if old := g.state.Load(); old != nil {
+		for name, t := range old.targets {
+			s.targets[name] = t
+			byProvider[t.provider] = t
+		}
+	}
+	for _, m := range c.Models {
+		for _, d := range m.Deployments {
+			p := c.Providers[d.Provider]
+			t := &target{provider: d.Provider, settings: *p, model: d.Model}
+			if known := byProvider[d.Provider]; known != nil && reflect.DeepEqual(known.settings, *p) {
+				t.client, t.base = known.client, known.base
+			} else if err := g.connect(t, p); err != nil {
+				return nil, fmt.Errorf("provider %s: %w", d.Provider, err)
+			}
+			t.noUsage.Store(!p.StreamUsage)
+			byProvider[d.Provider] = t
+			s.targets[d.Name] = t
+		}
+	}
+	return s, nil
+}
+
+func (g *Gateway) connect(t *target, p *config.Provider) error {
+	t.base = p.BaseURL
+	if p.Kind == config.Simulated {
+		if g.simulate == nil {
+			return fmt.Errorf("kind simulated is not available here")
+		}
+		base, err := g.simulate(p)
+		if err != nil {
+			return fmt.Errorf("start the simulated upstream: %w", err)
+		}
+		t.base = base
+	}
+	headers := make(map[string]string, len(p.Headers))
+	for k, v := range p.Headers {
+		headers[k] = string(v)
+	}
+	client, err := upstream.NewClient(upstream.Provider{
+		Name: t.provider, BaseURL: t.base, APIKey: string(p.APIKey), Headers: headers, HTTPVersion: p.HTTP.String(),
+		Dial: p.Timeouts.Dial, ResponseHeaders: p.Timeouts.Headers, FirstToken: p.Timeouts.FirstToken,
+		Idle: p.Timeouts.Idle, Total: p.Timeouts.Total,
+	})
+	t.client = client
+	return err
+}
