@@ -1,0 +1,60 @@
+// Command spillway is an LLM API gateway that stays up under overload.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+type cli struct {
+	Serve   serveCmd   `cmd:"" help:"Run the gateway. Without a configuration it answers from a simulated model, so that any client can try it at once."`
+	Check   checkCmd   `cmd:"" help:"Check a configuration file, hash a key, or print the file's JSON Schema."`
+	Mock    mockCmd    `cmd:"" help:"Run a simulated model server: limited slots, realistic times, faults on demand."`
+	Load    loadCmd    `cmd:"" help:"Offer load to an API as many independent callers would, and say what they experienced."`
+	Demo    demoCmd    `cmd:"" help:"Run the same overload with and without the gateway, and compare."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// Exit codes.
+const (
+	exitFailed = 1 // it did not work
+	exitUsage  = 2 // wrong flags or a wrong file
+)
+
+// usageError is the user's mistake: wrong flags or a wrong file.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func main() {
+	var c cli
+	parser := kong.Must(&c, kong.Name("spillway"), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.Description("An LLM API gateway that stays up under overload.\n\n"+
+			"Try it:  spillway serve      then  curl http://127.0.0.1:8080/v1/models\n"+
+			"         spillway demo       shows what it does under overload"))
+	if len(os.Args) == 1 {
+		os.Args = append(os.Args, "--help")
+	}
+	k, err := parser.Parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "spillway: %v\nspillway: run 'spillway --help' or 'spillway COMMAND --help'\n", err)
+		os.Exit(exitUsage)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	k.BindTo(ctx, (*context.Context)(nil))
+	if err := k.Run(); err != nil {
+		fmt.Fprintf(os.Stderr, "spillway: %v\n", err)
+		var u usageError
+		if errors.As(err, &u) {
+			os.Exit(exitUsage)
+		}
+		os.Exit(exitFailed)
+	}
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/edge/telemetry"
+	"github.com/spillway-llm/spillway/internal/gateway"
+	"github.com/spillway-llm/spillway/internal/mock"
+)
+
+type serveCmd struct {
+	Config string `type:"path" placeholder:"FILE" env:"SPILLWAY_CONFIG" help:"Configuration file. It is read again when it changes, and on SIGHUP."`
+	Listen string `placeholder:"ADDR" env:"SPILLWAY_LISTEN" help:"Address for callers; wins over the file."`
+	Ops    string `placeholder:"ADDR" env:"SPILLWAY_OPS" help:"Address for operators (health, metrics); wins over the file."`
+}
+
+// embedded is the configuration of a gateway that was given none: a simulated
+// model, on loopback, for anybody.
+const embedded = `
+providers:
+  simulated: {kind: simulated, slots: 16}
+models:
+  chat:
+    deployments: [{provider: simulated, model: chat, concurrency: 16}]
+  "*":
+    deployments: [{provider: simulated, concurrency: 16}]
+`
+
+func (c *serveCmd) Run(ctx context.Context) error {
+	logger := telemetry.NewLogger(os.Stderr)
+	log := logger.Slog()
+	var stopWatch func()
+	changed := make(chan loaded, 16)
+	if c.Config != "" { // watch first, so that no change is missed
+		stop, err := config.Watch(c.Config, func(cfg *config.Config, err error) {
+			select {
+			case changed <- loaded{cfg, err}:
+			case <-ctx.Done():
+			}
+		})
+		if err != nil {
+			return usageError{err}
+		}
+		stopWatch = stop
+		defer stopWatch()
+	}
+	cfg, err := c.load()
+	if err != nil {
+		return usageError{err}
+	}
+	var sims simulations
+	defer sims.stop()
+	g, err := gateway.New(cfg, gateway.Options{Log: logger, Simulate: sims.start})
+	if err != nil {
+		return usageError{err}
+	}
+	defer g.Close()
+	public, ops, err := c.listen(cfg)
+	if err != nil {
+		return err
+	}
+	log.Info("spillway serves", "listen", public.Addr().String(), "ops", ops.Addr().String(), "version", version)
+	if cfg.Open() {
+		log.Warn("no tenants are configured: every caller on this machine is served, and none needs a key")
+	}
+	if c.Config == "" {
+		log.Info("no configuration: answers come from a simulated model; try curl http://" + public.Addr().String() + "/v1/chat/completions -d '{\"model\":\"chat\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}'")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go c.reload(ctx, g, log, changed)
+	return g.Serve(ctx, public, ops)
+}
+
+// loaded is one reading of the file.
+type loaded struct {
+	config *config.Config
+	err    error
+}
+
+func (c *serveCmd) load() (*config.Config, error) {
+	if c.Config == "" {
+		return config.Parse("the embedded default", []byte(embedded), os.LookupEnv)
+	}
+	return config.Load(c.Config)
+}
+
+func (c *serveCmd) listen(cfg *config.Config) (public, ops net.Listener, err error) {
+	addr, opsAddr := cfg.Listen, cfg.Ops
+	if c.Listen != "" {
+		addr = c.Listen
+	}
+	if c.Ops != "" {
+		opsAddr = c.Ops
+	}
+	if cfg.Open() && !loopback(addr) {
+		return nil, nil, usageError{fmt.Errorf("without tenants everybody may call, so --listen must be a loopback address, not %s: configure tenants, or listen on 127.0.0.1", addr)}
+	}
+	if public, err = net.Listen("tcp", addr); err != nil {
+		return nil, nil, fmt.Errorf("listen for callers: %w", err)
+	}
+	if ops, err = net.Listen("tcp", opsAddr); err != nil {
+		public.Close()
+		return nil, nil, fmt.Errorf("listen for operators: %w", err)
+	}
+	return public, ops, nil
+}
+
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// reload applies the file when it changes and on SIGHUP. A faulty one changes
+// nothing and is told.
+func (c *serveCmd) reload(ctx context.Context, g *gateway.Gateway, log *slog.Logger, changed <-chan loaded) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		var l loaded
+		select {
+		case <-ctx.Done():
+			return
+		case l = <-changed:
+		case <-hup:
+			l.config, l.err = c.load()
+		}
+		if l.err == nil {
+			l.err = g.Apply(l.config)
+		}
+		g.Reloaded(l.err)
+		if l.err != nil {
+			log.Error("configuration not applied; the one before stays in force", "error", l.err.Error())
+		} else {
+			log.Info("configuration applied")
+		}
+	}
+}
+
+// simulations are the simulated upstreams of this process.
+type simulations struct {
+	mu    sync.Mutex
+	stops []func()
+}
+
+func (s *simulations) start(p *config.Provider) (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	stop, err := startMock(mock.Settings{Slots: p.Slots, ServiceMean: p.ServiceMean, Seed: uint64(p.Seed)}, l)
+	if err != nil {
+		return "", errors.Join(errors.New("simulated provider"), err)
+	}
+	s.mu.Lock()
+	s.stops = append(s.stops, stop)
+	s.mu.Unlock()
+	return "http://" + l.Addr().String() + "/v1", nil
+}
+
+func (s *simulations) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stop := range s.stops {
+		stop()
+	}
+}
