@@ -1,0 +1,53 @@
+# Spillway. `make` lists what there is to do.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GO ?= go
+
+.PHONY: help build demo test test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload update
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the binary, bin/spillway
+	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/spillway ./cmd/spillway
+
+demo: build ## the same overload with and without the gateway, in under a minute
+	bin/spillway demo
+
+test: build ## all tests in Go, also those with the official Go client
+	$(GO) test ./...
+	cd compat && $(GO) test ./...
+
+test-clients: build ## tests with the npm clients (needs Node 20 or newer)
+	cd compat/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && node --test
+
+check: fmt vet lint race ## what must be clean before a change is handed in
+
+fmt:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+
+vet:
+	$(GO) vet ./...
+
+lint:
+	$(GO) tool staticcheck ./...
+
+race:
+	$(GO) test -race ./...
+
+fuzz: ## every fuzz target for FUZZTIME (20s) each
+	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
+	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-20s} $$p || exit 1; done; done
+
+bench: ## the cost of decisions and of the edges, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+
+bench-proxy: build ## CPU and memory beside a bare reverse proxy and HAProxy
+	$(GO) run ./bench/proxy
+
+bench-overload: build ## goodput, fairness and priority under overload (about 20 minutes)
+	$(GO) run ./bench/overload
+
+update: ## rewrite golden files; look at the difference before you keep it
+	$(GO) test ./internal/core/admit ./internal/edge/config -update
