@@ -11,7 +11,7 @@ import (
 // what the tenant may have is decided elsewhere.
 type Intent struct {
 	Deadline      time.Duration // budget from arrival, the smallest one named; 0 = not said
-	Class         string        // x-spillway-class; "" = not said. See ClassOf.
+	Class         string        // x-spillway-class, in lower case and perhaps not a class; "" = not said. See ClassOf.
 	Priority      string        // the class that Priority: u=N stands for; "" = not said
 	Attempt       int           // how often the SDK has retried this call, 0 to 100
 	Degrade       string        // "allow", "deny" or "" = not said
@@ -190,12 +190,10 @@ func priorityClass(s string) string {
 	return ""
 }
 
+// class keeps an unknown word: a typo in our own header is told, not guessed at.
 func class(s string) string {
-	switch s = strings.ToLower(strings.TrimSpace(s)); s {
-	case classInteractive, classStandard, classBatch, classSpeculative:
-		return s
-	}
-	return ""
+	s = strings.ToLower(strings.TrimSpace(s))
+	return s[:min(len(s), 32)]
 }
 
 func attempt(s string) int {
