@@ -48,6 +48,8 @@ type Config struct {
 	Tenants []Tenant `yaml:"tenants"`
 	// What is logged.
 	Log Log `yaml:"log"`
+	// What a simulated run needs beside the rest. The running gateway ignores it.
+	Simulation Simulation `yaml:"simulation"`
 
 	open bool
 	keys *Keys
@@ -167,6 +169,7 @@ func (c *Config) check(d *document) {
 	c.checkProviders(d)
 	c.checkModels(d)
 	c.Classes.check(d)
+	c.checkSimulation(d)
 	if len(c.Tenants) == 0 {
 		c.open = true
 		t := Tenant{Name: OpenTenant}

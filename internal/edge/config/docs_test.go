@@ -30,6 +30,9 @@ var docSections = map[string]struct {
 	"tenants[]":                   {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
 	"tenants[].limits":            {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
 	"log":                         {reflect.TypeFor[Log](), []any{"log"}},
+	"simulation":                  {reflect.TypeFor[Simulation](), []any{"simulation"}},
+	"simulation.upstreams.<name>": {reflect.TypeFor[SimulatedUpstream](), []any{"simulation", "upstreams", "chat"}},
+	"simulation.callers[]":        {reflect.TypeFor[SimulatedCaller](), []any{"simulation", "callers", 0}},
 }
 
 const docExample = `
@@ -40,6 +43,7 @@ classes: {standard: {}}
 retry: {}
 tenants: [{name: t, keys: ["sha256:0000000000000000000000000000000000000000000000000000000000000000"], limits: {}}]
 log: {}
+simulation: {upstreams: {chat: {}}, callers: [{}]}
 `
 
 // Every key stands in the documentation, and writing the default it gives
