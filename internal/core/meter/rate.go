@@ -32,6 +32,9 @@ func (r *Rate) PerSecond(now time.Time) float64 {
 	if r.level == 0 {
 		return 0
 	}
+	if now.Before(r.at) {
+		now = r.at
+	}
 	span := RateTau.Seconds()
 	if age := max(now.Sub(r.born).Seconds(), 1); age < 4*span {
 		span *= 1 - math.Exp(-age/span)

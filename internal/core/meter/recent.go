@@ -10,7 +10,7 @@ const (
 // Recent counts what happened in about the last ten seconds: the running
 // second and the nine before it. The zero value is ready.
 type Recent struct {
-	slots [recentSlots]int32
+	slots [recentSlots]int64
 	sum   int64
 	at    time.Time // start of the running slot
 	head  int
@@ -19,13 +19,15 @@ type Recent struct {
 // Add counts n events at now.
 func (r *Recent) Add(now time.Time, n int) {
 	r.advance(now)
-	r.slots[r.head] += int32(n)
+	r.slots[r.head] += int64(n)
 	r.sum += int64(n)
 }
 
 // Sum is the number of events in the last ten seconds.
 func (r *Recent) Sum(now time.Time) int64 {
-	r.advance(now)
+	if r.sum > 0 { // before the first event no second runs yet
+		r.advance(now)
+	}
 	return r.sum
 }
 
@@ -41,7 +43,7 @@ func (r *Recent) advance(now time.Time) {
 	r.at = r.at.Add(time.Duration(steps) * recentSlot)
 	for i := int64(0); i < min(steps, recentSlots); i++ {
 		r.head = (r.head + 1) % recentSlots
-		r.sum -= int64(r.slots[r.head])
+		r.sum -= r.slots[r.head]
 		r.slots[r.head] = 0
 	}
 }
