@@ -30,7 +30,6 @@ func (it *Item[T]) Older() *Item[T] { return it.prev }
 type Flow[T any] struct {
 	Weight int64 // share relative to the other flows; at least 1
 
-	id         uint64
 	tag        float64 // virtual start of its next item: nanoseconds of slot time a unit of weight
 	head, tail *Item[T]
 	count      int

@@ -20,7 +20,6 @@ type Queue[T any] struct {
 	byTag  *Heap[*Flow[T]] // backlogged flows, least tag first
 	byFat  *Heap[*Flow[T]] // backlogged flows, most work by weight first
 	v      float64         // virtual time
-	flows  uint64
 	count  int
 	work   int64
 	bytes  int64
@@ -43,15 +42,14 @@ func New[T any](expiry *Expiry[T]) *Queue[T] {
 			if x != y {
 				return x > y
 			}
-			return a.id < b.id // who was seen first
+			return a.head.Seq < b.head.Seq // who came first
 		}, func(f *Flow[T]) *int { return &f.posFat }),
 	}
 }
 
 // NewFlow makes a flow of this queue; weight is at least 1.
 func (q *Queue[T]) NewFlow(weight int64) *Flow[T] {
-	q.flows++
-	return &Flow[T]{Weight: max(weight, 1), id: q.flows, tag: q.v}
+	return &Flow[T]{Weight: max(weight, 1), tag: q.v}
 }
 
 // SetWeight changes a flow's share from its next item on.
