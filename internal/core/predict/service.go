@@ -8,6 +8,7 @@
 package predict
 
 import (
+	"math"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/meter"
@@ -28,6 +29,7 @@ const (
 	calHigh      = 4
 	refreshEvery = 16   // samples between two refreshes of cached quantiles
 	shortest     = 1e-4 // seconds: below this a time is noise
+	longest      = 3600 // seconds: nothing longer is predicted, so that sums of times stay far from overflow
 )
 
 // Service predicts the service times of one pool.
@@ -107,7 +109,7 @@ func (s *Service) Estimate(t *Tenant, input, maxOutput int64) Estimate {
 
 // Slots is a raw time as it is believed now: calibrated and slowed.
 func (s *Service) Slots(raw time.Duration) time.Duration {
-	return time.Duration(float64(raw) * s.Factor())
+	return time.Duration(min(float64(raw)*s.Factor(), math.MaxInt64/4))
 }
 
 // Factor is what raw slot time is multiplied with now.
@@ -121,7 +123,7 @@ func (s *Service) Need(e Estimate, stream bool, confidence int) time.Duration {
 	if stream {
 		t, raw = &s.first, e.First
 	}
-	return time.Duration(float64(raw) * t.kappa * s.slow * t.quantile(confidence))
+	return seconds(raw.Seconds() * t.kappa * s.slow * t.quantile(confidence))
 }
 
 // Residual is the expected rest of a running call, E[S²]/2E[S]; with c slots
@@ -181,4 +183,6 @@ func (t *timing) quantile(percent int) float64 {
 	return float64(*q)
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, longest) * float64(time.Second))
+}
