@@ -11,10 +11,12 @@ func (c *Controller) lookBound(now time.Time, r *Request, p *plan) bool {
 	q := &p.pool.policy.Queue
 	p.victims = c.victims[:0]
 	waiting, held, work := p.pool.waiting(), p.pool.waitingBytes(), p.pool.work()
+	// What gives way must make room under every bound at once.
+	enough := func(n int, freed int64) bool { return n > 0 && waiting-n < q.Total && held-freed+r.Bytes <= q.Bytes }
 	switch {
 	case p.member.waiting >= q.PerTenant:
 		p.measure("the tenant's requests waiting for the model", int64(p.member.waiting), int64(q.PerTenant))
-		if v := p.ownVictim(now, r.Class); v != nil {
+		if v := p.ownVictim(now, r.Class); v != nil && enough(1, v.item.Bytes) {
 			p.victims = append(p.victims, v)
 			return false
 		}
@@ -23,17 +25,17 @@ func (c *Controller) lookBound(now time.Time, r *Request, p *plan) bool {
 		p.noRetry = true
 	case waiting >= q.Total:
 		p.measure("requests waiting for the model", int64(waiting), int64(q.Total))
-		if p.makeRoom(now, r.Class, func(n int, _ int64) bool { return waiting-n < q.Total }) {
+		if p.makeRoom(now, r.Class, enough) {
 			return false
 		}
 	case held+r.Bytes > q.Bytes:
 		p.measure("bytes of requests waiting for the model", held+r.Bytes, q.Bytes)
-		if p.makeRoom(now, r.Class, func(_ int, freed int64) bool { return held-freed+r.Bytes <= q.Bytes }) {
+		if p.makeRoom(now, r.Class, enough) {
 			return false
 		}
 	case work > q.Work:
 		p.measure("milliseconds of work waiting for the model", millis(work), millis(q.Work))
-		if p.makeRoom(now, r.Class, func(n int, _ int64) bool { return n > 0 }) {
+		if p.makeRoom(now, r.Class, enough) {
 			return false
 		}
 	default:

@@ -64,6 +64,9 @@ func (p *pool) configure(m *Model) {
 	p.policy, p.retired = m, false
 	kept := make([]*deployment, 0, len(m.Deployments))
 	p.slots, p.turn = 0, 0
+	for _, o := range p.deployments {
+		o.slots = 0
+	}
 	for _, d := range m.Deployments {
 		dep := &deployment{name: d.Name}
 		for _, o := range p.deployments {
@@ -74,6 +77,11 @@ func (p *pool) configure(m *Model) {
 		dep.slots = d.Concurrency
 		p.slots += d.Concurrency
 		kept = append(kept, dep)
+	}
+	for _, o := range p.deployments {
+		if o.slots == 0 && o.running > 0 {
+			kept = append(kept, o) // should it come back, it is still as busy
+		}
 	}
 	p.deployments = kept
 }

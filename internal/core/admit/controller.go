@@ -76,6 +76,9 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 		d.RetryAfter = c.jitter(p.retry)
 		if p.stage == StageShed || p.stage == StageWait {
 			p.member.refused.Add(now, 1)
+			if until := now.Add(p.busy); until.After(p.pool.promised) {
+				p.pool.promised = until
+			}
 			c.guard(now, p)
 		}
 		c.out = append(c.out, d)
@@ -132,10 +135,11 @@ func (c *Controller) newCall() *call {
 // guard distrusts the predictor when it refuses much of a tenant's traffic
 // while the pool has nothing to do: above a fifth of ten seconds' requests,
 // with hardly anything of the tenant waiting, and above a tenth of the slot
-// time unused. A queue that is short while every slot works is no evidence:
-// nothing is lost by it. For ten seconds the tenant then has the bounds and the
-// deadline itself only. (After finagle's DeadlineFilter, which never rejects
-// more than a fifth.)
+// time unused although a refusal said that every slot would work. A queue that
+// is short while every slot works is no evidence: nothing is lost by it, and
+// neither is what was unused before. For ten seconds the tenant then has the
+// bounds and the deadline itself only. (After finagle's DeadlineFilter, which
+// never rejects more than a fifth.)
 func (c *Controller) guard(now time.Time, p *plan) {
 	m, pool := p.member, p.pool
 	offers, refused := m.offers.Sum(now), m.refused.Sum(now)

@@ -8,11 +8,15 @@ func (c *Controller) enqueue(now time.Time, k *call, front bool) {
 	m.waiting++
 	k.item.Cost = int64(k.est.Raw)
 	k.item.Expires = k.deadline
-	if !k.observed && !now.Before(m.distrust) {
+	if !k.observed && !c.policy.Observe && !now.Before(m.distrust) {
 		// Even with a median service time it could not make it any more.
 		k.item.Expires = k.deadline.Add(-m.pool.service.Need(k.est, k.stream, 50))
 	}
-	if latest := k.arrived.Add(c.policy.Classes[k.lane.class].MaxWait); latest.Before(k.item.Expires) {
+	from := k.arrived
+	if front {
+		from = now // the time upstream was not spent in the queue
+	}
+	if latest := from.Add(c.policy.Classes[k.lane.class].MaxWait); latest.Before(k.item.Expires) {
 		k.item.Expires = latest
 	}
 	q := m.pool.queues[k.lane.class]
@@ -28,9 +32,9 @@ func (c *Controller) enqueue(now time.Time, k *call, front bool) {
 // the tenant whose turn it is. What can no longer make its deadline is dropped
 // before it costs anything.
 func (c *Controller) dispatch(now time.Time, p *pool) {
-	for len(p.running) < p.slots {
+	for p.pick() != nil {
 		class, ok := p.class()
-		if !ok || p.pick() == nil {
+		if !ok {
 			return
 		}
 		l := p.queues[class].Next().Oldest().Value.lane
@@ -133,7 +137,11 @@ func (c *Controller) drop(now time.Time, k *call, stage Stage) {
 	p.queues[k.lane.class].Remove(&k.item)
 	k.lane.member.waiting--
 	k.lane.flow.Missed(now, k.patience/5)
-	c.refuse(now, k, stage, "the caller's deadline", millis(now.Sub(k.arrived)), millis(k.deadline.Sub(k.arrived)))
+	limit, bound := "the caller's deadline", k.deadline.Sub(k.arrived)
+	if most := c.policy.Classes[k.lane.class].MaxWait; most < bound && now.Sub(k.arrived) >= most {
+		limit, bound = "the longest wait of the class", most
+	}
+	c.refuse(now, k, stage, limit, millis(now.Sub(k.arrived)), millis(bound))
 }
 
 // evict ends a waiting call for another of better rank.

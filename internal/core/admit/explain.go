@@ -27,6 +27,11 @@ type Trace struct {
 func (c *Controller) Explain(now time.Time, r Request) Trace {
 	var p plan
 	var t Trace
+	if q := c.poolOf(r.Model); q != nil {
+		// A refresh for the sake of looking would move the next one.
+		outlook, service := q.outlook, *q.service
+		defer func() { q.outlook, *q.service = outlook, service }()
+	}
 	for _, s := range stages {
 		p.measure("", 0, 0)
 		decides := s.look(c, now, &r, &p)

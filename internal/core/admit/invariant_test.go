@@ -35,6 +35,11 @@ func (l *ledger) took(now time.Time, ds []Decision) {
 			panic("a refusal asks to come back in the past")
 		}
 	}
+	l.decided(now)
+}
+
+// decided checks the controller itself.
+func (l *ledger) decided(now time.Time) {
 	if err := check(l.c, now); err != "" {
 		panic(err)
 	}
@@ -44,6 +49,11 @@ func (l *ledger) took(now time.Time, ds []Decision) {
 func check(c *Controller, now time.Time) string {
 	waiting, running := 0, 0
 	active := map[*tenant]int{}
+	type held struct {
+		n           int
+		work, bytes int64
+	}
+	queues := make([][NumClasses]held, len(c.pools))
 	for _, k := range c.calls {
 		active[k.tenant()]++
 		switch {
@@ -56,6 +66,8 @@ func check(c *Controller, now time.Time) string {
 			}
 		case k.item.Waiting():
 			waiting++
+			h := &queues[k.pool().index][k.lane.class]
+			*h = held{h.n + 1, h.work + k.item.Cost, h.bytes + k.item.Bytes}
 		default:
 			return fmt.Sprintf("request %d neither waits nor runs", k.id)
 		}
@@ -76,20 +88,18 @@ func check(c *Controller, now time.Time) string {
 			}
 			taken += d.running
 		}
-		if p.waiting() > 0 && p.pick() != nil && len(p.running) < p.slots {
+		if taken != len(p.running) {
+			return fmt.Sprintf("deployments run %d, the pool %d", taken, len(p.running))
+		}
+		if p.waiting() > 0 && p.pick() != nil {
 			return fmt.Sprintf("%d wait while a slot is free", p.waiting())
 		}
 		for class, q := range p.queues {
-			n, work, bytes := 0, int64(0), int64(0)
-			for _, k := range c.calls {
-				if k.item.Waiting() && k.pool() == p && int(k.lane.class) == class {
-					n, work, bytes = n+1, work+k.item.Cost, bytes+k.item.Bytes
-				}
+			h := queues[p.index][class]
+			if says := (held{q.Len(), q.Work(), q.Bytes()}); says != h {
+				return fmt.Sprintf("class %v holds %+v, says %+v", Class(class), h, says)
 			}
-			if n != q.Len() || work != q.Work() || bytes != q.Bytes() {
-				return fmt.Sprintf("class %v holds %d/%d/%d, says %d/%d/%d", Class(class), n, work, bytes, q.Len(), q.Work(), q.Bytes())
-			}
-			if n == 0 && q.Fresh() != 0 {
+			if h.n == 0 && q.Fresh() != 0 {
 				return fmt.Sprintf("class %v is empty with fresh work %d", Class(class), q.Fresh())
 			}
 		}

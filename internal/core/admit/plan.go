@@ -16,7 +16,8 @@ type plan struct {
 	deadline time.Time
 	need     time.Duration // from start to what the deadline means, with the class's confidence
 	wait     time.Duration
-	victims  []*call // leave the queue to make room
+	busy     time.Duration // a refusal by prediction claims that every slot works for so long
+	victims  []*call       // leave the queue to make room
 
 	verdict  Verdict
 	stage    Stage
@@ -64,6 +65,10 @@ func (p *plan) reject(retry time.Duration) bool {
 	p.verdict, p.retry = Reject, retry
 	return true
 }
+
+// certain is a time before which coming back is in vain, raised by what the
+// jitter may take off.
+func certain(d time.Duration) time.Duration { return d * 5 / 4 }
 
 func (p *plan) measure(limit string, figure, bound int64) {
 	p.limit, p.figure, p.bound = limit, figure, bound
@@ -121,7 +126,7 @@ func (c *Controller) lookRequests(now time.Time, _ *Request, p *plan) bool {
 	if w.Fits(now, 1) {
 		return false
 	}
-	return p.reject(w.Wait(now, 1))
+	return p.reject(certain(w.Wait(now, 1)))
 }
 
 func (c *Controller) lookTokens(now time.Time, r *Request, p *plan) bool {
@@ -134,14 +139,14 @@ func (c *Controller) lookTokens(now time.Time, r *Request, p *plan) bool {
 	if w.Fits(now, n) {
 		return false
 	}
-	return p.reject(w.Wait(now, n))
+	return p.reject(certain(w.Wait(now, n)))
 }
 
 // lookFree never refuses: while a slot is free nothing waits (dispatch sees to
 // that), and a prediction must not turn away what can run now.
 func (c *Controller) lookFree(_ time.Time, _ *Request, p *plan) bool {
 	p.measure("usable slots of the model", int64(len(p.pool.running)), int64(p.pool.slots))
-	if len(p.pool.running) >= p.pool.slots || p.pool.pick() == nil {
+	if p.pool.pick() == nil {
 		return false
 	}
 	p.verdict = Run
@@ -166,14 +171,17 @@ func (c *Controller) lookRetry(now time.Time, r *Request, p *plan) bool {
 func (c *Controller) lookShed(now time.Time, r *Request, p *plan) bool {
 	q := &p.pool.policy.Queue
 	rank := shedRank(r.Class, p.tenant.policy.LowTier)
+	patience := c.patience(now, r.Class, p)
 	low, high := q.Low, q.High
 	if high == 0 {
-		high = c.patience(now, r.Class, p)
-		low = high / 2
+		low, high = patience/2, patience
 	}
 	limit := watermark(low, high, rank)
 	p.measure("the predicted wait", millis(p.wait), millis(limit))
-	over := p.wait > limit
+	over := p.wait > limit && limit < patience // what misses the deadline anyway is lookWait's
+	if over {
+		p.busy = limit
+	}
 	if q.DepthHigh > 0 {
 		if depth, most := p.pool.waiting(), watermark(q.DepthLow, q.DepthHigh, rank); depth >= most {
 			p.measure("requests waiting for the model", int64(depth), int64(most))
@@ -192,6 +200,10 @@ func (c *Controller) lookWait(now time.Time, r *Request, p *plan) bool {
 	p.measure("the predicted wait", millis(p.wait), millis(patience))
 	if p.wait <= patience || now.Before(p.member.distrust) || c.dark(p) {
 		return false
+	}
+	p.busy = patience
+	if patience == 0 { // it claims that not even a free slot would do
+		p.busy = p.deadline.Sub(now)
 	}
 	return p.reject(p.comeBack(now, p.wait-patience))
 }

@@ -23,16 +23,20 @@ type pool struct {
 	rates       [NumClasses]meter.Rate // admitted work: raw slot-seconds
 	service     *predict.Service
 	done        meter.Recent // calls completed
-	idle        meter.Recent // slot time unused, milliseconds
+	idle        meter.Recent // slot time unused that was refused to somebody, milliseconds
 	counted     time.Time    // until when idle is
+	promised    time.Time    // until when every slot works, if refusals by prediction were right
 	lastDone    time.Time
+	outlook
+	demands []predict.Demand // reused
+}
 
-	// What the wait is computed from, refreshed now and then.
+// outlook is what the wait is computed from, refreshed now and then.
+type outlook struct {
 	refreshed time.Time
 	events    int
 	shares    [NumClasses]predict.Share
 	free      [NumClasses]float64 // slots left to the class by better ones
-	demands   []predict.Demand
 }
 
 const (
@@ -57,10 +61,15 @@ func (p *pool) waitingBytes() (n int64) {
 	return n
 }
 
-// count books unused slot time until now; called before a slot changes hands.
+// count books, until now, the unused slot time of which a refusal said that
+// there would be none; called before a slot changes hands.
 func (p *pool) count(now time.Time) {
-	if unused := p.slots - len(p.running); unused > 0 && !p.counted.IsZero() && now.After(p.counted) {
-		p.idle.Add(now, int(now.Sub(p.counted).Milliseconds())*unused)
+	until := now
+	if p.promised.Before(now) {
+		until = p.promised
+	}
+	if unused := p.slots - len(p.running); unused > 0 && until.After(p.counted) {
+		p.idle.Add(now, int(until.Sub(p.counted).Milliseconds())*unused)
 	}
 	p.counted = now
 }
@@ -175,13 +184,16 @@ func (p *pool) wait(now time.Time, l *lane) time.Duration {
 	share := p.shares[l.class].Of(l.wants(now, factor))
 	own := float64(l.flow.Work()+q.Debt(l.flow)) / share
 	own = max(own, float64(q.Fresh())/free)
-	w := time.Duration((float64(better)/free + own) * factor)
+	w := span((float64(better)/free + own) * factor)
 	w += p.service.Residual() / time.Duration(max(p.slots, 1))
 	if still := now.Sub(p.lastDone); !p.lastDone.IsZero() && still > p.service.Mean() {
 		// Nothing completed for longer than a call takes: at this pace every
 		// round of all slots takes as long again.
 		ahead := float64(l.flow.Len()+1) * float64(p.slots) / share
-		w = max(w, time.Duration(ahead*float64(still)/float64(max(p.slots, 1))))
+		w = max(w, span(ahead*float64(still)/float64(max(p.slots, 1))))
 	}
 	return w
 }
+
+// span is a time in nanoseconds, at most some decades.
+func span(ns float64) time.Duration { return time.Duration(min(ns, 1<<60)) }

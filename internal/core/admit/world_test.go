@@ -1,25 +1,24 @@
 package admit
 
 import (
+	"cmp"
 	"container/heap"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
-	"testing"
 	"time"
-
-	"github.com/guptarohit/asciigraph"
 )
 
 var t0 = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world drives a Controller in virtual time: callers who arrive, retry as the
-// official SDKs do and leave at their deadline, and an upstream with slots.
-// The invariants of invariant_test.go are checked after every event.
+func onePool(slots int, tenants ...Tenant) *Policy {
+	return &Policy{Models: []Model{{Name: "m", Deployments: []Deployment{{Name: "d", Concurrency: slots}}}}, Tenants: tenants}
+}
+
+// world drives a Controller in virtual time: callers of caller_test.go, and an
+// upstream with slots. The ledger of invariant_test.go, if there is one,
+// checks the controller after every event.
 type world struct {
-	t       *testing.T
 	c       *Controller
 	policy  *Policy
 	rng     *rand.Rand
@@ -28,111 +27,96 @@ type world struct {
 	events  timeline
 	seq     int
 	lastID  ID
-	reqs    map[ID]*visit
-	slow    float64 // service time factor now
-	mean    time.Duration
-	sigma   float64
-	actors  []*actor
-	check   *ledger
-	sampled []sample
-	busyNS  int64
-	capNS   int64
-	sloAt   time.Time
-	retry   bool
-	fail    func(*visit) (Outcome, bool)
+	visits  map[ID]*visit
+	callers []*caller
+	ledger  *ledger
+
+	mean  time.Duration // of the service time
+	sigma float64       // of its logarithm
+	slow  float64       // service time factor now
+	fail  float64       // share of attempts that fail at once, so that another may help
+
+	seconds []second
+	history []outcome
 }
 
-type actor struct {
-	name     string
-	class    Class
-	rate     func(time.Duration) float64
-	deadline time.Duration
-	wrong    float64 // the deadline told is the true one times this
-	retries  int
-	stream   bool
-	leave    float64 // share of callers who leave at a random moment
-
-	offered, onTime, late, refused, attempts, left int
-	work, wasted                                   float64 // slot-seconds within the run: of answers in time, of others
-	waits                                          []time.Duration
-	refusal                                        time.Duration
-	lateRefusal                                    time.Duration
+// second is one second of the run, for the plot and for what was possible.
+type second struct {
+	waiting int
+	slots   int
+	asked   float64 // slot-seconds that first tries of the second stand for
 }
 
-type visit struct {
-	id       ID
-	actor    *actor
+// outcome is the end of one request, over all its attempts.
+type outcome struct {
+	caller   *caller
 	intended time.Time
-	offered  time.Time
-	attempt  int
-	started  time.Time
-	service  time.Duration
-	state    byte // q, r, or 0
-	queued   bool
-	predict  time.Duration
-	gen      int
-	first    bool
+	onTime   bool
 }
-
-type sample struct{ waiting, running, goodput, refused float64 }
 
 type event struct {
 	at  time.Time
 	seq int
 	do  func()
 }
+
 type timeline []event
 
 func (t timeline) Len() int { return len(t) }
 func (t timeline) Less(i, j int) bool {
-	if !t[i].at.Equal(t[j].at) {
-		return t[i].at.Before(t[j].at)
-	}
-	return t[i].seq < t[j].seq
+	return cmp.Or(t[i].at.Compare(t[j].at), cmp.Compare(t[i].seq, t[j].seq)) < 0
 }
 func (t timeline) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
 func (t *timeline) Push(x any)   { *t = append(*t, x.(event)) }
 func (t *timeline) Pop() any {
-	old := *t
-	e := old[len(old)-1]
-	*t = old[:len(old)-1]
+	last := len(*t) - 1
+	e := (*t)[last]
+	*t = (*t)[:last]
 	return e
 }
 
-func newWorld(t *testing.T, p *Policy, seed uint64) *world {
+func newWorld(p *Policy, seed uint64) *world {
 	p.Defaults()
 	w := &world{
-		t: t, policy: p, now: t0, reqs: map[ID]*visit{}, slow: 1, mean: time.Second, sigma: 0.25,
+		policy: p, now: t0, visits: map[ID]*visit{}, slow: 1, mean: time.Second, sigma: 0.25,
 		rng: rand.New(rand.NewPCG(seed, 1)),
+		c:   New(t0, p, rand.New(rand.NewPCG(seed, 2))),
 	}
-	w.c = New(t0, p, rand.New(rand.NewPCG(seed, 2)))
-	w.check = newLedger(w.c)
+	w.ledger = newLedger(w.c)
 	return w
 }
 
-func (w *world) at(d time.Duration, do func()) {
+// in does something later.
+func (w *world) in(d time.Duration, do func()) {
 	w.seq++
 	heap.Push(&w.events, event{w.now.Add(max(d, 0)), w.seq, do})
 }
 
 // draw is a log-normal time with the world's mean and sigma.
 func (w *world) draw() time.Duration {
-	return time.Duration(float64(w.mean) * math.Exp(w.sigma*w.rng.NormFloat64()-w.sigma*w.sigma/2))
+	return time.Duration(float64(w.mean) * w.slow * math.Exp(w.sigma*w.rng.NormFloat64()-w.sigma*w.sigma/2))
 }
 
+// run lets callers come for d, and the rest end as it will.
 func (w *world) run(d time.Duration) {
 	w.end = t0.Add(d)
-	for _, a := range w.actors {
-		w.arrivals(a)
+	w.seconds = make([]second, d/time.Second)
+	for i := range w.seconds {
+		w.in(time.Duration(i+1)*time.Second-1, func() {
+			w.seconds[i].waiting, w.seconds[i].slots = w.c.Waiting(), w.slots()
+		})
 	}
-	for i := time.Duration(1); i <= d/time.Second; i++ {
-		heap.Push(&w.events, event{t0.Add(i * time.Second), -1, w.sample})
+	for _, a := range w.callers {
+		w.arrivals(a)
 	}
 	for w.events.Len() > 0 {
 		next := w.events[0]
 		if due := w.c.Next(); !due.IsZero() && due.Before(next.at) {
 			w.now = due
 			w.take(w.c.Tick(w.now))
+			if again := w.c.Next(); !again.IsZero() && !again.After(due) {
+				panic("Tick leaves something due")
+			}
 			continue
 		}
 		heap.Pop(&w.events)
@@ -141,119 +125,90 @@ func (w *world) run(d time.Duration) {
 	}
 }
 
-func (w *world) arrivals(a *actor) {
-	rate := a.rate(w.now.Sub(t0))
-	gap := 100 * time.Millisecond
-	if rate > 0 {
-		gap = time.Duration(w.rng.ExpFloat64() / rate * float64(time.Second))
+func (w *world) slots() (n int) {
+	for _, d := range w.policy.Models[0].Deployments {
+		n += d.Concurrency
 	}
-	if w.now.Add(gap).After(w.end) {
-		return
-	}
-	w.at(gap, func() {
-		if rate > 0 {
-			a.offered++
-			w.offer(&visit{actor: a, intended: w.now})
-		}
-		w.arrivals(a)
-	})
+	return n
 }
 
-func (w *world) offer(v *visit) {
-	w.lastID++
-	v.id, v.offered, v.state, v.queued, v.first = w.lastID, w.now, 'q', false, false
-	v.gen++
-	v.actor.attempts++
-	w.reqs[v.id] = v
-	told := v.intended.Add(v.actor.deadline)
-	if v.actor.wrong > 0 {
-		told = v.intended.Add(time.Duration(float64(v.actor.deadline) * v.actor.wrong))
-	}
-	gen := v.gen
-	if v.actor.leave > 0 && w.rng.Float64() < v.actor.leave {
-		w.at(time.Duration(w.rng.Float64()*float64(v.actor.deadline)), func() { w.leave(v, gen) })
-	}
-	if v.actor.deadline > 0 {
-		w.at(v.intended.Add(v.actor.deadline).Sub(w.now), func() {
-			if v.gen != gen || v.state == 0 || v.first {
-				return
-			}
-			v.actor.late++
-			w.leave(v, gen)
-		})
-	} else {
-		told = time.Time{}
-	}
-	w.check.offered(v.id)
-	w.take(w.c.Offer(w.now, Request{
-		ID: v.id, Tenant: v.actor.name, Model: "m", Class: v.actor.class, Attempt: v.attempt, Input: 100, Bytes: 400,
-		Stream: v.actor.stream, Arrived: w.now, Deadline: told,
-	}))
+// reload gives the controller a changed copy of the policy.
+func (w *world) reload(change func(*Policy)) {
+	p := *w.policy
+	p.Models = slices.Clone(p.Models)
+	p.Models[0].Deployments = slices.Clone(p.Models[0].Deployments)
+	p.Tenants = slices.Clone(p.Tenants)
+	change(&p)
+	w.policy = &p
+	w.take(w.c.Configure(w.now, w.policy))
 }
 
-// leave is the caller hanging up, at its deadline or before.
-func (w *world) leave(v *visit, gen int) {
-	if v.gen != gen || v.state == 0 {
-		return
-	}
-	running := v.state == 'r'
-	v.state = 0
-	v.actor.left++
-	delete(w.reqs, v.id)
-	w.check.settled(v.id)
-	if running {
-		v.actor.wasted += w.within(v)
-		w.take(w.c.Finish(w.now, v.id, Outcome{CallerGone: true}))
-	} else {
-		w.take(w.c.Cancel(w.now, v.id))
-	}
-}
-
+// take does what the controller decided.
 func (w *world) take(ds []Decision) {
-	w.check.took(w.now, ds)
+	if w.ledger != nil {
+		w.ledger.took(w.now, ds)
+	}
 	for _, d := range slices.Clone(ds) {
-		v := w.reqs[d.ID]
+		v := w.visits[d.ID]
 		switch d.Verdict {
 		case Queue:
-			v.predict, v.queued, v.state = d.Wait, true, 'q'
+			v.state = queued
 		case Run:
-			v.state, v.started = 'r', w.now
-			v.service = time.Duration(float64(w.draw()) * w.slow)
-			if v.queued || v.actor.offered > 0 {
-				v.actor.waits = append(v.actor.waits, w.now.Sub(v.offered))
-			}
-			gen := v.gen
-			if v.actor.stream {
-				w.at(v.service/5, func() {
-					if v.gen == gen && v.state == 'r' {
-						v.first = true
-						w.c.FirstByte(w.now, v.id)
-					}
-				})
-			}
-			w.finishLater(v, gen, v.service)
+			w.begin(v)
 		case Reject:
-			delete(w.reqs, d.ID)
-			w.check.settled(d.ID)
-			v.state = 0
-			w.rejected(v, d)
+			w.ended(v)
+			w.refused(v, d)
 		}
 	}
 }
 
-func (w *world) finishLater(v *visit, gen int, in time.Duration) {
-	w.at(in, func() {
-		if v.gen != gen || v.state != 'r' {
-			return
+// begin is the upstream starting to work on a visit.
+func (w *world) begin(v *visit) {
+	v.state, v.started = running, w.now
+	v.runs++
+	run := v.runs
+	v.caller.runs++
+	v.caller.waits = append(v.caller.waits, w.now.Sub(v.offered))
+	current := func() bool { return v.runs == run && v.state == running }
+	service := w.draw()
+	if w.fail > 0 && w.rng.Float64() < w.fail {
+		w.in(service/10, func() {
+			if current() {
+				w.failed(v)
+			}
+		})
+		return
+	}
+	if v.caller.stream {
+		w.in(service/5, func() {
+			if current() {
+				v.first = true
+				w.c.FirstByte(w.now, v.id)
+			}
+		})
+	}
+	w.in(service, func() {
+		if current() {
+			w.ended(v)
+			w.close(v, true)
+			v.caller.work += w.within(v)
+			w.take(w.c.Finish(w.now, v.id, Outcome{Status: 200, OK: true, Input: 100, Output: 200, Known: true}))
 		}
-		v.state = 0
-		delete(w.reqs, v.id)
-		v.actor.work += w.within(v)
-		o := Outcome{Status: 200, OK: true, Input: 100, Output: 200, Known: true}
-		v.actor.onTime++
-		w.check.settled(v.id)
-		w.take(w.c.Finish(w.now, v.id, o))
 	})
+}
+
+// failed is an attempt that the upstream refused before anything was sent.
+func (w *world) failed(v *visit) {
+	v.caller.wasted += w.within(v)
+	ds := w.c.Finish(w.now, v.id, Outcome{Status: 503, Retryable: true})
+	if slices.ContainsFunc(ds, func(d Decision) bool { return d.ID == v.id }) {
+		w.take(ds)
+		return
+	}
+	w.ended(v)
+	w.take(ds)
+	backoff := time.Duration(float64(500*time.Millisecond<<v.attempt) * (0.75 + 0.25*w.rng.Float64()))
+	w.retry(v, backoff)
 }
 
 // within is the slot time of a visit inside the run.
@@ -263,63 +218,4 @@ func (w *world) within(v *visit) float64 {
 		to = w.end
 	}
 	return max(to.Sub(v.started).Seconds(), 0)
-}
-
-func (w *world) rejected(v *visit, d Decision) {
-	a := v.actor
-	a.refused++
-	a.refusal += w.now.Sub(v.offered)
-	if d.NoRetry || v.attempt >= a.retries || d.RetryAfter == 0 {
-		return
-	}
-	wait := d.RetryAfter
-	if w.now.Add(wait).After(v.intended.Add(a.deadline)) {
-		return
-	}
-	v.attempt++
-	w.at(wait, func() { w.offer(v) })
-}
-
-func (w *world) sample() {
-	var s sample
-	s.waiting, s.running = float64(w.c.Waiting()), float64(w.c.Running())
-	for _, a := range w.actors {
-		s.goodput += float64(a.onTime)
-		s.refused += float64(a.refused)
-	}
-	w.sampled = append(w.sampled, s)
-}
-
-// report is the story's outcome as text: a table and a plot.
-func (w *world) report(d time.Duration) string {
-	var b strings.Builder
-	capacity := float64(w.policy.Models[0].Deployments[0].Concurrency) * d.Seconds()
-	total := 0.0
-	fmt.Fprintf(&b, "%-8s %-12s %8s %8s %8s %8s %8s %9s %9s %9s\n", "tenant", "class", "offered", "on time", "late", "refusals", "attempts", "slots", "p95 wait", "refusal")
-	for _, a := range w.actors {
-		total += a.work
-		slices.Sort(a.waits)
-		p95 := time.Duration(0)
-		if n := len(a.waits); n > 0 {
-			p95 = a.waits[n*95/100]
-		}
-		mean := time.Duration(0)
-		if a.refused > 0 {
-			mean = a.refusal / time.Duration(a.refused)
-		}
-		fmt.Fprintf(&b, "%-8s %-12s %8d %8d %8d %8d %8.2f %9.2f %8.2fs %8.2fs\n", a.name, a.class, a.offered, a.onTime, a.late, a.refused,
-			float64(a.attempts)/float64(max(a.offered, 1)), a.work/d.Seconds(), p95.Seconds(), mean.Seconds())
-	}
-	wasted := 0.0
-	for _, a := range w.actors {
-		wasted += a.wasted
-	}
-	fmt.Fprintf(&b, "slot time on answers in time: %.1f %%, on others: %.1f %%\n\n", 100*total/capacity, 100*wasted/capacity)
-	waiting := make([]float64, len(w.sampled))
-	for i, s := range w.sampled {
-		waiting[i] = s.waiting
-	}
-	b.WriteString(asciigraph.Plot(waiting, asciigraph.Height(8), asciigraph.Width(60), asciigraph.Caption("requests waiting, by second")))
-	b.WriteByte('\n')
-	return b.String()
 }

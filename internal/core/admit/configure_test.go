@@ -1,0 +1,130 @@
+package admit
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestReloadKeeps: what waits, what was counted and what was learnt goes
+// through any number of reloads.
+func TestReloadKeeps(t *testing.T) {
+	const s = time.Second
+	p := func() *Policy {
+		p := onePool(2, Tenant{Name: "a", Limits: map[string]Limits{"": {Requests: 50, Tokens: 1e6}}})
+		return p
+	}
+	d := newDesk(t, p())
+	for i := range 20 { // a call takes three seconds
+		at := time.Duration(i) * 3 * s
+		d.offer(at, Request{})
+		d.good(at+3*s, d.last)
+	}
+	const at = 60 * s
+	d.fill(at, 6, Request{Deadline: after(at + 60*s)})
+	state := d.c.Snapshot(after(at))
+	requests, tokens := d.c.Quota(after(at), "a", "m")
+	for range 10 {
+		if ds := d.configure(at, p()); len(ds) != 0 {
+			t.Fatalf("a reload without change decided %+v", ds)
+		}
+	}
+	if got := d.c.Snapshot(after(at)); fmt.Sprint(got) != fmt.Sprint(state) {
+		t.Errorf("state %+v, before the reloads %+v", got, state)
+	}
+	r, k := d.c.Quota(after(at), "a", "m")
+	if r != requests || k != tokens {
+		t.Errorf("limits %+v %+v, before the reloads %+v %+v", r, k, requests, tokens)
+	}
+	d.only(d.good(at+s, d.last-5), d.last-3, Run, StageDispatch) // in the old order
+}
+
+// TestReloadSlots: more slots run what waits at once, fewer let what runs end.
+func TestReloadSlots(t *testing.T) {
+	const s = time.Second
+	slots := func(n int) *Policy { return exact(onePool(n, Tenant{Name: "a"})) }
+	d := newDesk(t, slots(1))
+	d.fill(0, 5, Request{Deadline: after(60 * s)})
+	ds := d.configure(s, slots(3))
+	if len(ds) != 2 || ds[0].ID != 2 || ds[1].ID != 3 || ds[0].Verdict != Run {
+		t.Fatalf("got %+v, want 2 and 3 to run", ds)
+	}
+	if ds := d.configure(2*s, slots(1)); len(ds) != 0 || d.c.Running() != 3 {
+		t.Fatalf("got %+v with %d running, want all three to go on", ds, d.c.Running())
+	}
+	for id := ID(1); id <= 2; id++ {
+		if ds := d.good(3*s, id); len(ds) != 0 {
+			t.Fatalf("got %+v while more run than may", ds)
+		}
+	}
+	d.only(d.good(4*s, 3), 4, Run, StageDispatch)
+}
+
+// TestModelLeaves: what waits for a model that is no longer named is served,
+// nothing new is taken, and when it comes back its slots and waiters are one.
+func TestModelLeaves(t *testing.T) {
+	const s = time.Second
+	p := func(models ...string) *Policy {
+		p := &Policy{Tenants: []Tenant{{Name: "a"}}}
+		for _, m := range models {
+			p.Models = append(p.Models, Model{Name: m, Deployments: []Deployment{{"d-" + m, 1}}})
+		}
+		return exact(p)
+	}
+	d := newDesk(t, p("m", "n"))
+	d.fill(0, 3, Request{Deadline: after(60 * s)})
+	d.configure(s, p("n"))
+	d.is(d.offer(s, Request{}), Reject, StageUnknown)
+	d.only(d.good(2*s, 1), 2, Run, StageDispatch)
+	d.configure(3*s, p("n", "m"))
+	d.is(d.offer(3*s, Request{Deadline: after(60 * s)}), Queue, StageQueue)
+	d.only(d.good(4*s, 2), 3, Run, StageDispatch)
+	d.only(d.good(5*s, 3), 5, Run, StageDispatch)
+}
+
+// TestTenantLeaves: its requests end as they would have.
+func TestTenantLeaves(t *testing.T) {
+	d := newDesk(t, exact(onePool(1, Tenant{Name: "a"}, Tenant{Name: "b"})))
+	d.fill(0, 2, Request{})
+	d.configure(0, exact(onePool(1, Tenant{Name: "b"})))
+	d.is(d.offer(0, Request{}), Reject, StageUnknown)
+	d.only(d.good(time.Second, 1), 2, Run, StageDispatch)
+	d.good(2*time.Second, 2)
+}
+
+// TestAnyModel serves what no other pool names.
+func TestAnyModel(t *testing.T) {
+	p := exact(&Policy{Tenants: []Tenant{{Name: "a"}}, Models: []Model{
+		{Name: "m", Deployments: []Deployment{{"d", 1}}}, {Name: AnyModel, Deployments: []Deployment{{"rest", 1}}},
+	}})
+	d := newDesk(t, p)
+	for model, want := range map[string]string{"m": "d", "something": "rest"} {
+		if got := d.offer(0, Request{Model: model}); got.Deployment != want {
+			t.Errorf("%s runs on %q, want %q", model, got.Deployment, want)
+		}
+	}
+}
+
+// TestWeightReload: a changed weight counts from the next request on.
+func TestWeightReload(t *testing.T) {
+	const s = time.Second
+	policy := func(weight int) *Policy {
+		return exact(onePool(1, Tenant{Name: "a", Weight: weight}, Tenant{Name: "b"}))
+	}
+	d := newDesk(t, policy(1))
+	for range 20 {
+		d.offer(0, Request{Tenant: "a", Class: Batch, Deadline: after(600 * s)})
+		d.offer(0, Request{Tenant: "b", Class: Batch, Deadline: after(600 * s)})
+	}
+	d.configure(0, policy(3))
+	got := map[string]int{}
+	running := ID(1)
+	for i := range 16 {
+		x := d.good(time.Duration(i+1)*s, running)
+		running = x[0].ID
+		got[d.c.calls[running].tenant().policy.Name]++
+	}
+	if got["a"] < 11 || got["a"] > 13 {
+		t.Errorf("served %v, want three to one", got)
+	}
+}
