@@ -73,7 +73,7 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 		}
 	}
 	if p.verdict == Reject {
-		d.RetryAfter = c.jitter(p.retry)
+		d.RetryAfter = c.jitter(p.retry, p.certain)
 		if p.stage == StageShed || p.stage == StageWait {
 			p.member.refused.Add(now, 1)
 			if until := now.Add(p.busy); until.After(p.pool.promised) {
@@ -171,8 +171,7 @@ func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
 		return c.out
 	}
 	p := k.pool()
-	c.stop(now, k)
-	if o.OK {
+	if o.OK { // learnt first: the correction of the charge believes it
 		input := k.input
 		if o.Known && o.Input > 0 {
 			input = o.Input
@@ -181,6 +180,13 @@ func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
 		p.done.Add(now, 1)
 		p.lastDone = now
 	}
+	switch { // who leaves a running call found its start too late to matter
+	case o.OK:
+		k.lane.flow.Served(now, k.patience/5)
+	case o.CallerGone && !k.first:
+		k.lane.flow.Missed(now, k.patience/5)
+	}
+	c.stop(now, k)
 	if c.again(now, k, &o) {
 		k.sent++
 		k.tenant().retries.Add(now, 1)
@@ -221,6 +227,7 @@ func (c *Controller) Cancel(now time.Time, id ID) []Decision {
 	} else {
 		p.queues[k.lane.class].Remove(&k.item)
 		k.lane.member.waiting--
+		k.lane.flow.Missed(now, k.patience/5)
 	}
 	c.end(now, k, 0)
 	c.dispatch(now, p)

@@ -60,6 +60,14 @@ func (d *desk) offer(at time.Duration, r Request) Decision {
 	return ds[0]
 }
 
+// run offers r, which must run at once, and gives its ID.
+func (d *desk) run(at time.Duration, r Request) ID {
+	d.t.Helper()
+	got := d.offer(at, r)
+	d.is(got, Run, StageFree)
+	return got.ID
+}
+
 // fill offers n requests at the instant.
 func (d *desk) fill(at time.Duration, n int, r Request) {
 	d.t.Helper()

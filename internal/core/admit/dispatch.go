@@ -45,7 +45,6 @@ func (c *Controller) dispatch(now time.Time, p *pool) {
 		}
 		p.queues[class].Remove(&k.item)
 		l.member.waiting--
-		l.flow.Served(now, k.patience/5)
 		p.pay(class, int64(p.service.Slots(k.est.Raw)), c.policy)
 		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed})
 		c.run(now, k, &c.out[len(c.out)-1])
@@ -128,7 +127,8 @@ func (c *Controller) stop(now time.Time, k *call) {
 	p.running = p.running[:len(p.running)-1]
 	k.deployment.running--
 	k.running = false
-	p.queues[k.lane.class].Correct(k.lane.flow, int64(now.Sub(k.started))-k.charged)
+	credit := 2 * int64(p.service.Mean()) // two calls, as far as fair flows may differ
+	p.queues[k.lane.class].Correct(k.lane.flow, int64(now.Sub(k.started))-k.charged, credit)
 }
 
 // drop ends a waiting call that cannot make it.
@@ -155,7 +155,7 @@ func (c *Controller) evict(now time.Time, k *call) {
 func (c *Controller) refuse(now time.Time, k *call, stage Stage, limit string, figure, bound int64) {
 	w := k.pool().wait(now, k.lane)
 	c.out = append(c.out, Decision{
-		ID: k.id, Verdict: Reject, Stage: stage, Wait: now.Sub(k.arrived), Need: k.need, RetryAfter: c.jitter(w),
+		ID: k.id, Verdict: Reject, Stage: stage, Wait: now.Sub(k.arrived), Need: k.need, RetryAfter: c.jitter(w, false),
 		Limit: limit, Figure: figure, Bound: bound,
 	})
 	c.end(now, k, 0)
@@ -177,12 +177,17 @@ func (c *Controller) end(now time.Time, k *call, used int64) {
 	c.spare = append(c.spare, k)
 }
 
-// jitter spreads a time to come back by a fifth either way, so that callers
-// who were given the same time do not come back together.
-func (c *Controller) jitter(d time.Duration) time.Duration {
+// jitter spreads a predicted time to come back by a fifth either way, so that
+// callers who were given the same time do not come back together. A certain one
+// is spread over the tenth that follows it.
+func (c *Controller) jitter(d time.Duration, certain bool) time.Duration {
 	if d <= 0 {
 		return 0
 	}
 	const least = 200 * time.Millisecond
-	return max(time.Duration(float64(d)*(0.8+0.4*c.rng.Float64())), least)
+	from, width := 0.8, 0.4
+	if certain {
+		from, width = 1, 0.1
+	}
+	return max(time.Duration(float64(d)*(from+width*c.rng.Float64())), least)
 }

@@ -85,16 +85,20 @@ func TestMaxWait(t *testing.T) {
 func TestLateAtDispatch(t *testing.T) {
 	const s = time.Second
 	d := newDesk(t, exact(onePool(1, Tenant{Name: "a"})))
-	d.offer(0, Request{Deadline: after(60 * s)})
-	d.is(d.offer(0, Request{Deadline: after(6 * s)}), Queue, StageQueue)  // 2
-	d.is(d.offer(0, Request{Deadline: after(60 * s)}), Queue, StageQueue) // 3
-	ds := d.good(4600*time.Millisecond, 1)                                // 2 would need luck
+	for i := range 8 { // enough to believe how times spread: 0.5 to 1.9 s
+		at := time.Duration(i-10) * s
+		d.good(at+s, d.run(at, Request{}))
+	}
+	one := d.run(0, Request{Deadline: after(60 * s)})
+	d.is(d.offer(0, Request{Deadline: after(6 * s)}), Queue, StageQueue)  // two
+	d.is(d.offer(0, Request{Deadline: after(60 * s)}), Queue, StageQueue) // three
+	ds := d.good(4600*time.Millisecond, one)                              // two would need luck
 	if len(ds) != 2 {
 		t.Fatalf("got %+v, want 2 dropped and 3 run", ds)
 	}
 	d.is(ds[0], Reject, StageLate)
 	d.is(ds[1], Run, StageDispatch)
-	if ds[0].ID != 2 || ds[1].ID != 3 {
+	if ds[0].ID != one+1 || ds[1].ID != one+2 {
 		t.Errorf("got %+v", ds)
 	}
 }

@@ -22,6 +22,7 @@ type plan struct {
 	verdict  Verdict
 	stage    Stage
 	retry    time.Duration // before jitter
+	certain  bool          // retry is exact, not a prediction
 	noRetry  bool
 	observed bool // a predicted refusal that only observes
 	limit    string
@@ -66,9 +67,12 @@ func (p *plan) reject(retry time.Duration) bool {
 	return true
 }
 
-// certain is a time before which coming back is in vain, raised by what the
-// jitter may take off.
-func certain(d time.Duration) time.Duration { return d * 5 / 4 }
+// rejectUntil refuses until a time that is certain: a limit is then free
+// again, and before it coming back is in vain.
+func (p *plan) rejectUntil(free time.Duration) bool {
+	p.certain = true
+	return p.reject(free)
+}
 
 func (p *plan) measure(limit string, figure, bound int64) {
 	p.limit, p.figure, p.bound = limit, figure, bound
@@ -126,7 +130,7 @@ func (c *Controller) lookRequests(now time.Time, _ *Request, p *plan) bool {
 	if w.Fits(now, 1) {
 		return false
 	}
-	return p.reject(certain(w.Wait(now, 1)))
+	return p.rejectUntil(w.Wait(now, 1))
 }
 
 func (c *Controller) lookTokens(now time.Time, r *Request, p *plan) bool {
@@ -139,7 +143,7 @@ func (c *Controller) lookTokens(now time.Time, r *Request, p *plan) bool {
 	if w.Fits(now, n) {
 		return false
 	}
-	return p.reject(certain(w.Wait(now, n)))
+	return p.rejectUntil(w.Wait(now, n))
 }
 
 // lookFree never refuses: while a slot is free nothing waits (dispatch sees to
@@ -251,7 +255,7 @@ func (p *plan) comeBack(now time.Time, excess time.Duration) time.Duration {
 	m := p.member
 	offers := float64(m.offers.Sum(now) + 1)
 	admitted := max(offers-float64(m.refused.Sum(now)), offers/32)
-	share := p.pool.shares[p.lane.class].Of(p.lane.wants(now, p.pool.service.Factor()))
+	share := p.pool.shareOf(p.lane)
 	move := float64(p.pool.service.Mean()) / share
 	return excess + time.Duration(move*offers/admitted)
 }

@@ -136,11 +136,12 @@ func (p *pool) demandsOf(now time.Time, class Class, factor float64) []predict.D
 			last := len(list) - 1
 			list[i] = list[last]
 			list[i].demand = i
-			l.demand = -1
+			l.demand, l.counted = -1, predict.Demand{}
 			list = list[:last]
 			continue
 		}
-		p.demands = append(p.demands, l.wants(now, factor))
+		l.counted = l.wants(now, factor)
+		p.demands = append(p.demands, l.counted)
 		i++
 	}
 	p.lanes[class] = list
@@ -153,6 +154,11 @@ func (l *lane) wants(now time.Time, factor float64) predict.Demand {
 		Slots:  l.rate.PerSecond(now) * factor,
 		Backed: l.flow.Len() > 0,
 	}
+}
+
+// shareOf is the slots that the lane would get with work waiting all the time.
+func (p *pool) shareOf(l *lane) float64 {
+	return p.shares[l.class].Of(float64(l.flow.Weight), l.counted)
 }
 
 // demanded books admitted work of a lane.
@@ -181,7 +187,7 @@ func (p *pool) wait(now time.Time, l *lane) time.Duration {
 	q := p.queues[l.class]
 	free := max(p.free[l.class], 1e-3)
 	factor := p.service.Factor()
-	share := p.shares[l.class].Of(l.wants(now, factor))
+	share := p.shareOf(l)
 	own := float64(l.flow.Work()+q.Debt(l.flow)) / share
 	own = max(own, float64(q.Fresh())/free)
 	w := span((float64(better)/free + own) * factor)

@@ -36,8 +36,9 @@ type lane struct {
 	member  *member
 	class   Class
 	flow    *queue.Flow[*call]
-	rate    meter.Rate // admitted work: raw slot-seconds
-	demand  int        // index in pool.lanes of the class; -1 while it is forgotten
+	rate    meter.Rate     // admitted work: raw slot-seconds
+	counted predict.Demand // as the shares of its class know it; zero while they do not
+	demand  int            // index in pool.lanes of the class; -1 while it is forgotten
 	lastUse time.Time
 }
 

@@ -9,6 +9,7 @@ package predict
 
 import (
 	"math"
+	"math/bits"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/meter"
@@ -27,6 +28,7 @@ const (
 	calMemory    = 32    // samples the calibration remembers
 	calLow       = 0.25  // range of the calibration
 	calHigh      = 4
+	trusted      = 8    // samples after which the spread of times is believed
 	refreshEvery = 16   // samples between two refreshes of cached quantiles
 	shortest     = 1e-4 // seconds: below this a time is noise
 	longest      = 3600 // seconds: nothing longer is predicted, so that sums of times stay far from overflow
@@ -46,7 +48,8 @@ type Service struct {
 // Tenant is what is known of one tenant in one pool. The zero value knows nothing.
 type Tenant struct {
 	output meter.Mean
-	total  meter.Mean // real over fitted
+	bySize [sizes]meter.Mean // the same by size of the input
+	total  meter.Mean        // real over fitted
 	first  meter.Mean
 }
 
@@ -62,11 +65,15 @@ type Estimate struct {
 // timing is one kind of time: the fit, its calibration and its error.
 type timing struct {
 	fit   fit
-	kappa float64
+	kappa float64 // real over raw: a ratio of means, as queues hold sums
+	real  float64 // means of about the last calMemory samples, seconds
+	raw   float64
 	error meter.Hist // real over calibrated
 	since int
-	quant [101]float32 // cached quantiles by per cent, 0 means not cached
-	aging float64      // cached share of a running call's life that is overdue
+
+	measured int
+	quant    [101]float32 // cached quantiles by per cent, 0 means not cached
+	aging    float64      // cached share of a running call's life that is overdue
 }
 
 // priorErrors stand for the error before anything was measured: log-normal, sigma 0.4.
@@ -83,7 +90,7 @@ func NewService(p Prior) *Service {
 }
 
 func newTiming(f fit) timing {
-	t := timing{fit: f, kappa: 1}
+	t := timing{fit: f, kappa: 1, real: f.y, raw: f.y}
 	for _, e := range priorErrors {
 		t.error.Add(e)
 	}
@@ -94,6 +101,7 @@ func newTiming(f fit) timing {
 // Estimate predicts a request of input tokens and at most maxOutput (0: no cap).
 func (s *Service) Estimate(t *Tenant, input, maxOutput int64) Estimate {
 	out := t.output.Shrunk(s.output.Shrunk(float64(s.prior.Output), 1), shrink)
+	out = t.bySize[size(input)].Shrunk(out, shrink)
 	if maxOutput > 0 {
 		out = min(out, float64(maxOutput))
 	}
@@ -117,11 +125,15 @@ func (s *Service) Factor() float64 { return s.total.kappa * s.slow }
 
 // Need is the time from start to what the caller's deadline means, which is
 // not exceeded with confidence per cent: the first event for a stream, else
-// the end.
+// the end. Until some calls were measured it is the median: the spread of a
+// prior is a guess, and must not turn people away.
 func (s *Service) Need(e Estimate, stream bool, confidence int) time.Duration {
 	t, raw := &s.total, e.Raw
 	if stream {
 		t, raw = &s.first, e.First
+	}
+	if t.measured < trusted {
+		confidence = min(confidence, 50)
 	}
 	return seconds(raw.Seconds() * t.kappa * s.slow * t.quantile(confidence))
 }
@@ -149,6 +161,7 @@ func (s *Service) Total(t *Tenant, e Estimate, input, output int64, took time.Du
 	y := max(took.Seconds(), shortest)
 	if output > 0 {
 		t.output.Add(float64(output), tenantMemory)
+		t.bySize[size(input)].Add(float64(output), tenantMemory)
 		s.output.Add(float64(output), tenantMemory)
 	} else {
 		output = e.Output
@@ -159,10 +172,22 @@ func (s *Service) Total(t *Tenant, e Estimate, input, output int64, took time.Du
 	s.total.learn(float64(input), float64(output), y, e.Raw.Seconds())
 }
 
+// sizes are the classes of input length that a tenant's answers are known by:
+// up to 64 tokens, each to twice as many, and above 64k. One tenant often has
+// several uses of a model, and they differ in the length of both.
+const sizes = 12
+
+func size(input int64) int {
+	return min(max(bits.Len64(uint64(max(input, 0)))-6, 0), sizes-1)
+}
+
 func (t *timing) learn(in, out, y, raw float64) {
 	ratio := y / max(raw, shortest)
+	t.measured++
 	t.error.Add(ratio / t.kappa)
-	t.kappa += (min(max(ratio, calLow), calHigh) - t.kappa) / calMemory
+	t.real += (y - t.real) / calMemory
+	t.raw += (raw - t.raw) / calMemory
+	t.kappa = min(max(t.real/t.raw, calLow), calHigh)
 	t.fit.add(in, out, y)
 	if t.since++; t.since >= refreshEvery {
 		t.refresh()

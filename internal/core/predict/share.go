@@ -32,7 +32,7 @@ func NewShare(capacity float64, demands []Demand) Share {
 	for range 8 {
 		wanting, weight := 0.0, 0.0
 		for _, d := range demands {
-			if !d.Backed && d.Slots < d.Weight*s.level {
+			if s.low(d) {
 				wanting += d.Slots
 			} else {
 				weight += d.Weight
@@ -48,15 +48,23 @@ func NewShare(capacity float64, demands []Demand) Share {
 	return s
 }
 
-// Of is the slots that a tenant would get with work waiting all the time.
-// At least a hundredth of an equal part is given, so that nothing divides by
-// zero while demands of the past still fade.
-func (s Share) Of(d Demand) float64 {
-	wanting, weight := s.wanting, s.weight
-	if !d.Backed && d.Slots < d.Weight*s.level { // counted as wanting little: now it wants all
-		wanting = max(wanting-d.Slots, 0)
-		weight += d.Weight
+// low says whether a demand counts as less than its share.
+func (s *Share) low(d Demand) bool { return !d.Backed && d.Slots < d.Weight*s.level }
+
+// Of is the slots that a tenant of the weight would get with work waiting all
+// the time. counted is its demand as it was when the share was made, for that
+// may have changed since; the zero Demand if it came later. At least a
+// hundredth of an equal part is given, so that nothing divides by zero while
+// demands of the past still fade.
+func (s Share) Of(weight float64, counted Demand) float64 {
+	wanting, total := s.wanting, s.weight
+	switch {
+	case counted.Weight == 0:
+		total += weight
+	case s.low(counted): // it wanted little: now it wants all it can get
+		wanting = max(wanting-counted.Slots, 0)
+		total += weight
 	}
-	weight = max(weight, d.Weight)
-	return max((s.capacity-wanting)/weight*d.Weight, s.capacity/100*d.Weight/weight, 1e-3)
+	total = max(total, weight)
+	return max((s.capacity-wanting)/total*weight, s.capacity/100*weight/total, 1e-3)
 }

@@ -59,13 +59,15 @@ func (f *Flow[T]) Newest() *Item[T] { return f.tail }
 // NewestFirst says whether an adaptive flow now serves the newest item first.
 func (f *Flow[T]) NewestFirst(now time.Time) bool { return now.Before(f.newest) }
 
-// Missed tells that an item of the flow died waiting; Served that one was
-// dispatched. When, over a patience, more died than were served, although the
+// Missed tells that a request of the flow found no use: it died waiting, or
+// its author left before an answer began. Served tells that one was answered.
+// When, over a patience, clearly more missed than were served, although the
 // flow had work all the time, the queue is standing: what it holds is stale.
 // It then serves the newest first for another patience (Maurer, "Fail at
 // Scale", gives the idea of LIFO for a standing queue). The measure is deaths
 // and not age, because a queue kept just below its deadlines by admission is
-// old but useful.
+// old but useful; and it is answers and not dispatches, because callers who
+// told a deadline that is too long leave what was started too late.
 func (f *Flow[T]) Missed(now time.Time, patience time.Duration) {
 	f.roll(now, patience)
 	f.missed++
@@ -77,11 +79,14 @@ func (f *Flow[T]) Served(now time.Time, patience time.Duration) {
 	f.served++
 }
 
+// chance is how many more must have missed than were served.
+const chance = 3
+
 func (f *Flow[T]) roll(now time.Time, patience time.Duration) {
 	if now.Sub(f.window) < patience {
 		return
 	}
-	if f.missed > f.served && f.count > 0 && now.Sub(f.since) >= patience {
+	if f.missed > f.served+chance && f.count > 0 && now.Sub(f.since) >= patience {
 		f.newest = now.Add(patience)
 	}
 	f.window, f.missed, f.served = now, 0, 0

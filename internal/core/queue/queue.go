@@ -162,9 +162,17 @@ func (q *Queue[T]) Charge(f *Flow[T], cost int64) {
 	q.shift(f, start-f.tag+float64(cost)/float64(f.Weight))
 }
 
-// Correct books the difference between an item's real cost and what was charged.
-func (q *Queue[T]) Correct(f *Flow[T], delta int64) {
-	q.shift(f, float64(delta)/float64(f.Weight))
+// Correct books the difference between an item's real cost and what was
+// charged. A refund leaves the flow with a claim of at most credit, in
+// nanoseconds of slot time, ahead of flows that begin to wait now: predictions
+// that were far too long, as they are before anything was measured, must not
+// shut newcomers out.
+func (q *Queue[T]) Correct(f *Flow[T], delta, credit int64) {
+	by := float64(delta) / float64(f.Weight)
+	if by < 0 {
+		by = min(max(by, q.v-float64(credit)/float64(f.Weight)-f.tag), 0)
+	}
+	q.shift(f, by)
 }
 
 func (q *Queue[T]) shift(f *Flow[T], by float64) {

@@ -119,7 +119,7 @@ func TestTwin(t *testing.T) {
 					remove(all[int(cost)%len(all)])
 				}
 			case 6:
-				q.Correct(flows[i], cost-500)
+				q.Correct(flows[i], cost-500, 1<<40)
 				w.flows[i].tag += float64(cost-500) / float64(w.flows[i].weight)
 			}
 			index := func(f *Flow[int]) int { return slices.Index(flows, f) }
