@@ -79,6 +79,14 @@ func BenchmarkChunk(b *testing.B) {
 		c.Failure()
 		c.Rewrite("chat-large", dst)
 	})
+	var chunks Chunks
+	bench("in-a-stream", func() {
+		c := chunks.Read(benchChunk)
+		c.Usage()
+		c.UsageOnly()
+		c.Failure()
+		c.Rewrite("chat-large", dst)
+	})
 }
 
 func BenchmarkReadUsage(b *testing.B) {

@@ -14,53 +14,63 @@ type Chunk struct {
 	errorNull span // the whole member "error":null with one of its commas
 	noChoices bool // choices is an empty array
 	isError   bool // the object itself is an error: "object":"error"
+	finished  bool // there is a finish reason
 }
 
 // ReadChunk looks over the top level of data in one pass. It decodes nothing
 // and never looks inside content or nested objects, so a "model" there is safe.
 // Data that is not a JSON object gives a chunk with no members.
-func ReadChunk(data []byte) Chunk {
-	c := Chunk{data: data}
-	previous := 0 // end of the previous value
-	for m := membersOf(data); m.next(); previous = m.value.to {
-		first := data[m.value.from]
-		switch string(m.name) {
-		case "model":
-			if first == '"' {
-				c.model = m.value
-			}
-		case "usage":
-			c.usage = span{}
-			if first == '{' {
-				c.usage = m.value
-			}
-		case "choices":
-			c.noChoices = first == '[' && data[skipSpace(data, m.value.from+1)] == ']'
-		case "error":
-			c.failure, c.errorNull = m.value, span{}
-			if first == 'n' {
-				c.failure, c.errorNull = span{}, memberWithComma(data, m, previous)
-			}
-		case "object":
-			c.isError = string(m.value.of(data)) == `"error"`
-		}
-	}
+func ReadChunk(data []byte) *Chunk {
+	c := &Chunk{data: data} // short enough to be inlined, so that it stays on the stack
+	c.read()
 	return c
 }
 
+func (c *Chunk) read() {
+	c.finished = finished(c.data)
+	for m := membersOf(c.data); m.next(); {
+		c.take(&m)
+	}
+}
+
+// take notes a member.
+func (c *Chunk) take(m *members) {
+	first := c.data[m.value.from]
+	switch string(m.name) {
+	case "model":
+		if first == '"' {
+			c.model = m.value
+		}
+	case "usage":
+		c.usage = span{}
+		if first == '{' {
+			c.usage = m.value
+		}
+	case "choices":
+		c.noChoices = first == '[' && c.data[skipSpace(c.data, m.value.from+1)] == ']'
+	case "error":
+		c.failure, c.errorNull = m.value, span{}
+		if first == 'n' {
+			c.failure, c.errorNull = span{}, memberWithComma(c.data, m)
+		}
+	case "object":
+		c.isError = string(m.value.of(c.data)) == `"error"`
+	}
+}
+
 // memberWithComma is the span to cut so that the member disappears.
-func memberWithComma(data []byte, m members, previous int) span {
+func memberWithComma(data []byte, m *members) span {
 	if i := skipSpace(data, m.value.to); i < len(data) && data[i] == ',' {
 		return span{m.at, skipSpace(data, i+1)}
 	}
-	if previous > 0 {
-		return span{previous, m.value.to}
+	if m.previous > 0 {
+		return span{m.previous, m.value.to}
 	}
 	return span{m.at, m.value.to}
 }
 
 // Usage returns the token counts, and whether the chunk has them.
-func (c Chunk) Usage() (Usage, bool) {
+func (c *Chunk) Usage() (Usage, bool) {
 	if c.usage.absent() {
 		return Usage{}, false
 	}
@@ -70,11 +80,11 @@ func (c Chunk) Usage() (Usage, bool) {
 // UsageOnly says whether the chunk exists only to report usage: a usage object
 // and no choices. It is to be dropped unless the caller asked for it. A chunk
 // without choices and without usage, as content filters send, is not one.
-func (c Chunk) UsageOnly() bool { return c.noChoices && !c.usage.absent() }
+func (c *Chunk) UsageOnly() bool { return c.noChoices && !c.usage.absent() }
 
 // Failure returns the error that a stream with status 200 carries, if the chunk
 // is one. "error":null is not an error.
-func (c Chunk) Failure() (Error, bool) {
+func (c *Chunk) Failure() (Error, bool) {
 	if c.failure.absent() && !c.isError {
 		return Error{}, false
 	}
@@ -86,7 +96,7 @@ func (c Chunk) Failure() (Error, bool) {
 // "" keeps the model. Everything else is byte for byte the same. If nothing
 // changes it returns the data it was read from; else it writes over dst, which may
 // be nil, and returns that.
-func (c Chunk) Rewrite(alias string, dst []byte) []byte {
+func (c *Chunk) Rewrite(alias string, dst []byte) []byte {
 	model, null := c.model, c.errorNull
 	if alias == "" || !model.absent() && string(c.data[model.from+1:model.to-1]) == alias {
 		model = span{}
@@ -121,7 +131,8 @@ func ResponseModel(body []byte, alias string) []byte {
 func ChunkModel(data []byte, alias string, dst []byte) []byte {
 	for m := membersOf(data); m.next(); {
 		if string(m.name) == "model" && data[m.value.from] == '"' {
-			return Chunk{data: data, model: m.value}.Rewrite(alias, dst)
+			c := Chunk{data: data, model: m.value}
+			return c.Rewrite(alias, dst)
 		}
 	}
 	return data
@@ -160,17 +171,22 @@ func ErrorInChunk(data []byte) (Error, bool) {
 }
 
 // Finished says whether the chunk has a finish reason: the answer, or one of
-// its choices, is complete. Text of the answer cannot imitate it, as quotes
-// are escaped there.
-func (c Chunk) Finished() bool {
-	rest := c.data
+// its choices, is complete.
+func (c *Chunk) Finished() bool { return c.finished }
+
+// finished looks for a finish reason at any depth. Text of the answer cannot
+// imitate it, as quotes are escaped there.
+func finished(data []byte) bool {
 	for {
-		i := bytes.Index(rest, finishReason)
+		i := bytes.Index(data, finishReason)
 		if i < 0 {
 			return false
 		}
-		rest = bytes.TrimLeft(rest[i+len(finishReason):], " \t\r\n:")
-		if len(rest) > 0 && rest[0] == '"' {
+		data = data[i+len(finishReason):]
+		for len(data) > 0 && (data[0] == ':' || data[0] == ' ' || data[0] == '\t' || data[0] == '\r' || data[0] == '\n') {
+			data = data[1:]
+		}
+		if len(data) > 0 && data[0] == '"' {
 			return true
 		}
 	}

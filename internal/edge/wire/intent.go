@@ -11,6 +11,7 @@ import (
 // what the tenant may have is decided elsewhere.
 type Intent struct {
 	Deadline      time.Duration // budget from arrival, the smallest one named; 0 = not said
+	Exact         time.Duration // the same without the SDKs' timeouts, which are cut to whole seconds and which SDKs end by leaving; 0 = not said
 	Class         string        // x-spillway-class, in lower case and perhaps not a class; "" = not said. See ClassOf.
 	Priority      string        // the class that Priority: u=N stands for; "" = not said
 	Attempt       int           // how often the SDK has retried this call, 0 to 100
@@ -55,12 +56,12 @@ func ReadIntent(h http.Header) Intent {
 	case "allow", "deny":
 		in.Degrade = d
 	}
-	in.shorten(h, "X-Spillway-Deadline-Ms", time.Millisecond, 0)
-	in.shorten(h, "X-Envoy-Expected-Rq-Timeout-Ms", time.Millisecond, 0)
-	in.shorten(h, "X-Request-Timeout", time.Second, 0)
-	in.shorten(h, "X-Litellm-Timeout", time.Second, 0)
-	in.shorten(h, "X-Stainless-Timeout", time.Second, minStainless)
-	in.shorten(h, "X-Stainless-Read-Timeout", time.Second, minStainless)
+	in.shorten(h, "X-Spillway-Deadline-Ms", time.Millisecond)
+	in.shorten(h, "X-Envoy-Expected-Rq-Timeout-Ms", time.Millisecond)
+	in.shorten(h, "X-Request-Timeout", time.Second)
+	in.shorten(h, "X-Litellm-Timeout", time.Second)
+	in.sdk(h, "X-Stainless-Timeout")
+	in.sdk(h, "X-Stainless-Read-Timeout")
 	for _, v := range h["Grpc-Timeout"] {
 		in.within(grpcTimeout(v))
 	}
@@ -90,19 +91,35 @@ func ClassOf(in Intent, serviceTier string) string {
 	return in.Priority
 }
 
-// within takes a budget if it is shorter than those before; 0 says nothing.
+// within takes an exact budget if it is shorter than those before; 0 says nothing.
 func (in *Intent) within(d time.Duration) {
-	if d > 0 && (in.Deadline == 0 || d < in.Deadline) {
-		in.Deadline = d
+	in.Deadline = shorter(in.Deadline, d)
+	in.Exact = shorter(in.Exact, d)
+}
+
+// shorter is the smaller of two budgets of which 0 says nothing.
+func shorter(a, b time.Duration) time.Duration {
+	if b > 0 && (a == 0 || b < a) {
+		return b
+	}
+	return a
+}
+
+// shorten takes the exact budgets of one header, given in units of unit.
+func (in *Intent) shorten(h http.Header, name string, unit time.Duration) {
+	for _, v := range h[name] {
+		if d, ok := amount(v, unit); ok {
+			in.within(d)
+		}
 	}
 }
 
-// shorten takes the budgets of one header, given in units of unit. With a floor,
-// anything from 0 up to it means the floor.
-func (in *Intent) shorten(h http.Header, name string, unit, floor time.Duration) {
+// sdk takes the timeouts of one SDK header. Anything below half a second,
+// also 0, means that.
+func (in *Intent) sdk(h http.Header, name string) {
 	for _, v := range h[name] {
-		if d, ok := amount(v, unit); ok {
-			in.within(max(d, floor))
+		if d, ok := amount(v, time.Second); ok {
+			in.Deadline = shorter(in.Deadline, max(d, minStainless))
 		}
 	}
 }

@@ -163,3 +163,22 @@ func FuzzReadIntent(f *testing.F) {
 		}
 	})
 }
+
+// An SDK's timeout is cut to whole seconds, and the SDK leaves by itself when
+// it is over: it counts for admission, but a running call is not ended by it.
+func TestSDKTimeoutsAreNotExact(t *testing.T) {
+	for _, tt := range []struct {
+		h               http.Header
+		deadline, exact time.Duration
+	}{
+		{headers("X-Stainless-Timeout", "1"), time.Second, 0},
+		{headers("X-Stainless-Timeout", "0"), 500 * time.Millisecond, 0},
+		{headers("X-Spillway-Deadline-Ms", "1900"), 1900 * time.Millisecond, 1900 * time.Millisecond},
+		{headers("X-Stainless-Timeout", "1", "X-Spillway-Deadline-Ms", "1900"), time.Second, 1900 * time.Millisecond},
+		{headers("X-Stainless-Timeout", "600", "Grpc-Timeout", "5S"), 5 * time.Second, 5 * time.Second},
+	} {
+		if in := ReadIntent(tt.h); in.Deadline != tt.deadline || in.Exact != tt.exact {
+			t.Errorf("%v: %v and %v, want %v and %v", tt.h, in.Deadline, in.Exact, tt.deadline, tt.exact)
+		}
+	}
+}

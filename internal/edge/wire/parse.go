@@ -23,6 +23,7 @@ type Envelope struct {
 	ServiceTier  string // as sent; "" = not said
 	User         string // as sent; "" = not said
 	CacheKey     string // prompt_cache_key: requests with the same one share a prefix; "" = not said
+	Base64       bool   // the vectors of embeddings are wanted as base64
 
 	open       int  // offset after the opening brace
 	modelAt    span // raw value of model
@@ -40,7 +41,7 @@ const maxDepth = 128
 var known = [...]string{
 	"model", "messages", "prompt", "input", "stream", "stream_options",
 	"max_tokens", "max_completion_tokens", "n", "best_of", "service_tier", "user",
-	"tools", "functions", "response_format", "prompt_cache_key",
+	"tools", "functions", "response_format", "prompt_cache_key", "encoding_format",
 }
 
 // parser is the state of one Parse. It is pooled for its decoder.
@@ -156,6 +157,13 @@ func (p *parser) take(name string, v jsontext.Value, at span) *Error {
 		return text(name, v, &p.env.User)
 	case "prompt_cache_key":
 		return text(name, v, &p.env.CacheKey)
+	case "encoding_format":
+		if p.surface == Embeddings {
+			var format string
+			err := text(name, v, &format)
+			p.env.Base64 = format == "base64"
+			return err
+		}
 	case "stream":
 		return boolean(name, v, &p.env.Stream)
 	case "stream_options":

@@ -38,9 +38,10 @@ type members struct {
 	pos  int  // where the next member is looked for
 	over bool // the walk is over: at the closing brace or at something that is not JSON
 
-	name  []byte // decoded name, without quotes
-	at    int    // where the quoted name starts
-	value span   // the raw value
+	name     []byte // decoded name, without quotes
+	at       int    // where the quoted name starts
+	value    span   // the raw value
+	previous int    // end of the value before; 0 for the first member
 }
 
 // membersOf starts a walk over the object in data. Anything else has no members.
@@ -82,7 +83,7 @@ func (m *members) next() bool {
 		m.over = true
 		return false
 	}
-	m.at, m.name = i, b[i+1:end-1]
+	m.previous, m.at, m.name = m.value.to, i, b[i+1:end-1]
 	if bytes.IndexByte(m.name, '\\') >= 0 {
 		m.name, _ = jsontext.AppendUnquote(nil, b[i:end])
 	}

@@ -30,7 +30,7 @@ type Event struct {
 //
 // An event that is already in the form to relay is not copied. Otherwise it is
 // rewritten in place, which always fits because dropping and LF only shrink it.
-// The buffer is pooled, starts at 4 KiB and grows only while a large event
+// The buffer is pooled, starts at 2 KiB and grows only while a large event
 // needs it. An EventReader is not safe for concurrent use.
 type EventReader struct {
 	r   io.Reader

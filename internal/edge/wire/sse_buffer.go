@@ -12,9 +12,9 @@ type eventBuffer struct {
 	class int
 }
 
-const minEventBuffer = 4 << 10
+const minEventBuffer = 2 << 10
 
-// eventBuffers holds the classes from 4 KiB to 1 MiB; larger ones are rare
+// eventBuffers holds the classes from 2 KiB to 512 KiB; larger ones are rare
 // enough to be left to the garbage collector.
 var eventBuffers [5]sync.Pool
 
