@@ -102,8 +102,8 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
 	k := c.newCall()
 	*k = call{
-		id: r.ID, lane: p.lane, stream: r.Stream, attempt: r.Attempt, input: r.Input, arrived: r.Arrived, deadline: p.deadline,
-		est: p.est, need: p.need, observed: p.observed,
+		id: r.ID, lane: p.lane, stream: r.Stream, attempt: r.Attempt, input: r.Input, maxOutput: r.MaxOutput, arrived: r.Arrived, deadline: p.deadline,
+		est: p.est, need: p.need, promised: p.wait, observed: p.observed,
 		patience: min(p.deadline.Sub(r.Arrived), c.policy.Classes[r.Class].MaxWait),
 	}
 	c.seq++
@@ -246,7 +246,13 @@ func (c *Controller) Next() time.Time {
 func (c *Controller) Tick(now time.Time) []Decision {
 	c.out = c.out[:0]
 	for it := c.expiry.Min(); it != nil && !now.Before(it.Expires); it = c.expiry.Min() {
-		c.drop(now, it.Value, StageLate)
+		k := it.Value
+		k.renew()
+		if at := c.expires(now, k); now.Before(at) { // it needs less than was believed
+			c.expiry.Move(it, at)
+			continue
+		}
+		c.drop(now, k, StageLate)
 	}
 	return c.out
 }

@@ -7,24 +7,38 @@ func (c *Controller) enqueue(now time.Time, k *call, front bool) {
 	m := k.lane.member
 	m.waiting++
 	k.item.Cost = int64(k.est.Raw)
-	k.item.Expires = k.deadline
-	if !k.observed && !c.policy.Observe && !now.Before(m.distrust) {
-		// Even with a median service time it could not make it any more.
-		k.item.Expires = k.deadline.Add(-m.pool.service.Need(k.est, k.stream, 50))
-	}
-	from := k.arrived
+	k.queued = k.arrived
 	if front {
-		from = now // the time upstream was not spent in the queue
+		k.queued = now // the time upstream was not spent in the queue
 	}
-	if latest := from.Add(c.policy.Classes[k.lane.class].MaxWait); latest.Before(k.item.Expires) {
-		k.item.Expires = latest
-	}
+	k.item.Expires = c.expires(now, k)
 	q := m.pool.queues[k.lane.class]
 	if front {
 		q.PushFront(now, k.lane.flow, &k.item)
 	} else {
 		q.Push(now, k.lane.flow, &k.item)
 	}
+}
+
+// expires is when waiting becomes pointless, as it is predicted now: even with
+// a median service time the call then could not make it, or its class waits
+// no longer.
+func (c *Controller) expires(now time.Time, k *call) time.Time {
+	m := k.lane.member
+	at := k.deadline
+	if !k.observed && !c.policy.Observe && !now.Before(m.distrust) {
+		at = at.Add(-m.pool.service.Need(k.est, k.stream, 50))
+	}
+	if latest := k.queued.Add(c.policy.Classes[k.lane.class].MaxWait); latest.Before(at) {
+		return latest
+	}
+	return at
+}
+
+// renew predicts a waiting call again, with what was learnt since it came.
+func (k *call) renew() {
+	m := k.lane.member
+	k.est = m.pool.service.Estimate(&m.known, k.input, k.maxOutput)
 }
 
 // dispatch fills free slots, as long as there are any and something waits:
@@ -39,12 +53,14 @@ func (c *Controller) dispatch(now time.Time, p *pool) {
 		}
 		l := p.queues[class].Next().Oldest().Value.lane
 		k := l.next(now)
+		k.renew()
 		if c.late(now, k) {
 			c.drop(now, k, StageLate)
 			continue
 		}
 		p.queues[class].Remove(&k.item)
 		l.member.waiting--
+		p.waited(now.Sub(k.queued), k.promised)
 		p.pay(class, int64(p.service.Slots(k.est.Raw)), c.policy)
 		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed})
 		c.run(now, k, &c.out[len(c.out)-1])
@@ -137,6 +153,7 @@ func (c *Controller) drop(now time.Time, k *call, stage Stage) {
 	p.queues[k.lane.class].Remove(&k.item)
 	k.lane.member.waiting--
 	k.lane.flow.Missed(now, k.patience/5)
+	p.waited(now.Sub(k.queued), k.promised)
 	limit, bound := "the caller's deadline", k.deadline.Sub(k.arrived)
 	if most := c.policy.Classes[k.lane.class].MaxWait; most < bound && now.Sub(k.arrived) >= most {
 		limit, bound = "the longest wait of the class", most

@@ -73,13 +73,14 @@ type QueueState struct {
 
 // TenantState is one tenant's part of a Snapshot.
 type TenantState struct {
-	Name    string
-	Active  int // waiting or running
-	Waiting int
+	Name       string
+	Active     int // waiting or running
+	Waiting    int
+	Distrusted bool // predictions are not believed for it at the moment, in some pool
 }
 
 // Snapshot reads the state.
-func (c *Controller) Snapshot(time.Time) Snapshot {
+func (c *Controller) Snapshot(now time.Time) Snapshot {
 	var s Snapshot
 	for _, p := range c.pools {
 		if p.retired && len(p.running)+p.waiting() == 0 {
@@ -102,6 +103,7 @@ func (c *Controller) Snapshot(time.Time) Snapshot {
 		for _, m := range t.members {
 			if m != nil {
 				state.Waiting += m.waiting
+				state.Distrusted = state.Distrusted || now.Before(m.distrust)
 			}
 		}
 		s.Tenants = append(s.Tenants, state)

@@ -50,31 +50,6 @@ func TestGuardTrips(t *testing.T) {
 	}
 }
 
-// TestGuardHonest: in an honest overload the predictor is believed, also right
-// after a time in which slots idled.
-func TestGuardHonest(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		story string
-	}{
-		{"ten times the capacity from the start", "slots 16\ncaller a rate=10x deadline=8s retries=2\nfor 60s"},
-		{"ten times the capacity after an idle minute", "slots 16\ncaller a rate=0 deadline=8s retries=2\nat 60s rate a 10x\nfor 90s"},
-		{"bursts with rests between them", "slots 16\ncaller a rate=10x deadline=8s\nat 3s rate a 0\nat 15s rate a 10x\nat 18s rate a 0\nfor 30s"},
-		{"just above capacity", "slots 16\ncaller a rate=1.3x deadline=8s retries=2\nfor 60s"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s, err := parseScript(tt.story)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := s.play(true)
-			if !w.c.tenants["a"].members[0].distrust.IsZero() {
-				t.Errorf("distrusted in an honest overload\n%s", w.report())
-			}
-		})
-	}
-}
-
 // TestDistrust: while the predictor is not believed only bounds and the
 // deadline itself refuse.
 func TestDistrust(t *testing.T) {

@@ -200,7 +200,7 @@ func (c *Controller) lookShed(now time.Time, r *Request, p *plan) bool {
 
 // lookWait is the feasibility test at arrival.
 func (c *Controller) lookWait(now time.Time, r *Request, p *plan) bool {
-	patience := c.patience(now, r.Class, p)
+	patience := time.Duration(float64(c.patience(now, r.Class, p)) / max(p.pool.margin, 1))
 	p.measure("the predicted wait", millis(p.wait), millis(patience))
 	if p.wait <= patience || now.Before(p.member.distrust) || c.dark(p) {
 		return false

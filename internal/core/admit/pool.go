@@ -27,6 +27,7 @@ type pool struct {
 	counted     time.Time    // until when idle is
 	promised    time.Time    // until when every slot works, if refusals by prediction were right
 	lastDone    time.Time
+	late        meter.Hist // real waits over predicted ones
 	outlook
 	demands []predict.Demand // reused
 }
@@ -37,9 +38,17 @@ type outlook struct {
 	events    int
 	shares    [NumClasses]predict.Share
 	free      [NumClasses]float64 // slots left to the class by better ones
+	margin    float64             // what a predicted wait is multiplied with before it must fit
 }
 
 const (
+	// A wait must fit with a margin for its error: the quantile of recent
+	// errors, within bounds. Without it the queue stands at the callers'
+	// deadlines, and half of what is admitted last dies waiting.
+	marginQuantile = 0.7
+	marginMost     = 1.5
+	leastWait      = 500 * time.Millisecond // shorter predictions tell little of errors
+
 	refreshMin  = 20 * time.Millisecond // shares are not refreshed more often
 	refreshMax  = time.Second           // nor less often while requests come
 	refreshPart = 8                     // lanes and calls looked at for each event, on average
@@ -116,6 +125,7 @@ func (p *pool) refresh(now time.Time) {
 		ages.Add(p.service, now.Sub(k.started), k.est.Raw)
 	}
 	p.service.Brownout(ages)
+	p.margin = min(max(p.late.Quantile(marginQuantile), 1), marginMost)
 
 	factor := p.service.Factor()
 	taken := 0.0
@@ -159,6 +169,13 @@ func (l *lane) wants(now time.Time, factor float64) predict.Demand {
 // shareOf is the slots that the lane would get with work waiting all the time.
 func (p *pool) shareOf(l *lane) float64 {
 	return p.shares[l.class].Of(float64(l.flow.Weight), l.counted)
+}
+
+// waited takes the real wait of a call that was predicted one.
+func (p *pool) waited(real, predicted time.Duration) {
+	if predicted >= leastWait {
+		p.late.Add(float64(real) / float64(predicted))
+	}
 }
 
 // demanded books admitted work of a lane.

@@ -163,7 +163,14 @@ func TestLaterStages(t *testing.T) {
 	if ds := d.tick(due.Sub(t0) - 1); len(ds) != 0 {
 		t.Errorf("dropped too early: %+v", ds)
 	}
-	late := d.only(d.tick(due.Sub(t0)), 3, Reject, StageLate)
+	if ds := d.tick(due.Sub(t0)); len(ds) != 0 { // a call has been measured since, and was shorter than believed
+		t.Errorf("dropped by what was believed when it came: %+v", ds)
+	}
+	later := d.c.Next()
+	if !later.After(due) || !later.Before(after(5*s)) {
+		t.Errorf("next is at %v, want a little after %v", later.Sub(t0), due.Sub(t0))
+	}
+	late := d.only(d.tick(later.Sub(t0)), 3, Reject, StageLate)
 	if late.RetryAfter < 200*time.Millisecond || late.Bound != 5000 {
 		t.Errorf("late: %+v", late)
 	}

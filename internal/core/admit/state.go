@@ -44,19 +44,22 @@ type lane struct {
 
 // call is one request from its admission to its end.
 type call struct {
-	id       ID
-	item     queue.Item[*call]
-	lane     *lane
-	stream   bool
-	attempt  int // the caller's retry number
-	sent     int // times dispatched
-	input    int64
-	arrived  time.Time
-	deadline time.Time
-	est      predict.Estimate
-	need     time.Duration // with the class's confidence, when admitted
-	patience time.Duration // the longest wait that the caller and the class allow
-	observed bool
+	id        ID
+	item      queue.Item[*call]
+	lane      *lane
+	stream    bool
+	attempt   int // the caller's retry number
+	sent      int // times dispatched
+	input     int64
+	arrived   time.Time
+	promised  time.Duration // predicted wait
+	queued    time.Time     // since when it waits
+	deadline  time.Time
+	est       predict.Estimate
+	maxOutput int64
+	need      time.Duration // with the class's confidence, when admitted
+	patience  time.Duration // the longest wait that the caller and the class allow
+	observed  bool
 
 	running    bool
 	place      int // index in pool.running

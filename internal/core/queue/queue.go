@@ -209,3 +209,9 @@ func (e *Expiry[T]) Min() *Item[T] {
 	}
 	return e.heap.Min()
 }
+
+// Move changes when a waiting item expires.
+func (e *Expiry[T]) Move(it *Item[T], at time.Time) {
+	it.Expires = at
+	e.heap.Fix(it)
+}
