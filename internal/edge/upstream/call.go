@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +117,7 @@ func (a *attempt) send(t *http.Transport, c *Client, call *Call) (*http.Response
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	if len(call.Body) > 0 {
-		req.Body = io.NopCloser(bytes.NewReader(call.Body))
+		req.Body = newSendBody(call.Body)
 		req.ContentLength = int64(len(call.Body))
 		// The transport asks for the body again exactly when it holds a replay
 		// to be safe. It would replay on other pooled connections, several

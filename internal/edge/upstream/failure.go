@@ -30,7 +30,7 @@ const (
 	BadResponse            // an answer of the wrong kind: HTML, empty, redirect, unknown encoding
 	Truncated              // the answer ended in its midst
 	TooLarge               // the answer or one of its events is over the size limit
-	StreamError            // the first event of the stream is an error
+	StreamError            // an error inside a 200: the whole body, or an event
 	RateLimited            // 429
 	Unpaid                 // 402, or 429 that only money helps
 	Unavailable            // 498, 502, 503, 504, 529
@@ -163,16 +163,24 @@ func moneyOnly(body []byte) bool {
 // streamFailure returns the failure that the first event of a stream stands
 // for, or nil if it is an ordinary event.
 func streamFailure(ev wire.Event) *Failure {
-	data := bytes.TrimSpace(ev.Data)
-	named := string(ev.Name) == "error"
-	if !named {
-		rest, ok := bytes.CutPrefix(data, []byte(`{"error":`))
-		if !ok || bytes.HasPrefix(bytes.TrimSpace(rest), []byte("null")) {
-			return nil
-		}
+	if string(ev.Name) == "error" {
+		return errorIn(ev.Data)
 	}
-	f := &Failure{Kind: StreamError, Status: http.StatusOK, Sent: true, Retryable: true, Body: bytes.Clone(data)}
-	f.Err = errors.New("the stream begins with an error")
+	return errorFailure(ev.Data)
+}
+
+// errorFailure returns the failure that an answer of status 200 stands for, or
+// nil if it is none.
+func errorFailure(data []byte) *Failure {
+	if _, bad := wire.ErrorInChunk(data); !bad {
+		return nil
+	}
+	return errorIn(data)
+}
+
+func errorIn(data []byte) *Failure {
+	f := &Failure{Kind: StreamError, Status: http.StatusOK, Sent: true, Retryable: true, Body: bytes.Clone(bytes.TrimSpace(data))}
+	f.Err = errors.New("the answer is an error")
 	for _, code := range []string{`"invalid_request_error"`, `"context_length_exceeded"`, `"content_filter"`, `"invalid_prompt"`} {
 		if bytes.Contains(data, []byte(code)) {
 			f.Retryable = false

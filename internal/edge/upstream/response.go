@@ -147,7 +147,7 @@ func (r *Response) next() (wire.Event, error) {
 			waiting = true
 		}
 		ev, err := r.events.Next()
-		if err == nil && string(ev.Name) == "ping" {
+		if err == nil && isPing(ev) {
 			continue
 		}
 		if waiting && !r.opening {
@@ -155,6 +155,11 @@ func (r *Response) next() (wire.Event, error) {
 		}
 		return ev, err
 	}
+}
+
+// isPing tells an event that shows no progress, named or not.
+func isPing(ev wire.Event) bool {
+	return string(ev.Name) == "ping" || len(ev.Data) < 32 && bytes.HasPrefix(ev.Data, []byte(`{"type":`)) && bytes.Contains(ev.Data, []byte(`"ping"`))
 }
 
 // isLast reports whether an event of this name ends a stream that has no [DONE].
@@ -195,6 +200,10 @@ func (r *Response) ReadAll(limit int) ([]byte, error) {
 			r.ended = true
 			if err := checkJSON(buf); err != nil {
 				return nil, r.fail(err)
+			}
+			if f := errorFailure(buf); f != nil {
+				f.Provider, f.Header = r.provider, r.Header
+				return nil, f
 			}
 			return buf, nil
 		case err != nil:

@@ -42,6 +42,9 @@ type Provider struct {
 	IdleConn time.Duration
 	MaxIdle  int // unused connections kept; default 256; fewer means more dialing after a burst
 	MaxEvent int // bytes of one event; default 32 MiB
+
+	// Connect opens a connection; nil is TCP with keep-alive probes.
+	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 func (p *Provider) setDefaults(scheme string) {
@@ -83,8 +86,11 @@ type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 // NewClient returns a client of p, or an error that names the setting at fault.
 // It does not connect.
 func NewClient(p Provider) (*Client, error) {
-	dialer := net.Dialer{KeepAlive: 15 * time.Second}
-	return newClient(p, dialer.DialContext)
+	dial := p.Connect
+	if dial == nil {
+		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	}
+	return newClient(p, dial)
 }
 
 func newClient(p Provider, dial dialFunc) (*Client, error) {
@@ -126,6 +132,10 @@ func newTransport(p *Provider, dial dialFunc, protocols *http.Protocols) *http.T
 		MaxIdleConnsPerHost:    p.MaxIdle,
 		IdleConnTimeout:        max(p.IdleConn, 0),
 		MaxResponseHeaderBytes: 256 << 10,
+		// An open stream keeps both. Half the default holds eight usual events,
+		// and larger bodies go past the buffers.
+		ReadBufferSize:  2 << 10,
+		WriteBufferSize: 2 << 10,
 		// A ping finds a dead connection under a long silent prefill.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}
