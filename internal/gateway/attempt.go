@@ -15,41 +15,66 @@ import (
 
 // admit follows the core's decisions until the request has ended.
 func (x *exchange) admit() {
-	g := x.g
-	x.record.Depth = g.gate.Depth(x.pool, x.record.Class)
-	g.metrics.Arrived(&x.record)
-	req := x.request()
-	d, next := g.gate.Offer(&req)
-	g.metrics.Decided(&x.record, &d)
-	x.quotaHeaders()
+	next := x.offer()
+	d := &x.decision
 	var last *wire.Error // what the last failed attempt would be answered with
 	for {
 		switch d.Verdict {
 		case admit.Queue:
 			var ok bool
-			if d, ok = x.wait(req.ID, &d, next); !ok {
+			if *d, ok = x.wait(x.id, d, next); !ok {
 				return
 			}
-			g.metrics.Decided(&x.record, &d)
+			x.decided(d)
 		case admit.Reject:
 			if last == nil {
-				last = refusal(&d, x.record.Tenant, x.record.AskedModel)
+				last = refusal(d, x.record.Tenant, x.record.AskedModel)
 			}
 			x.record.Outcome = telemetry.Refused
+			x.verdict(d.Verdict.String())
 			x.fail(last)
 			return
 		case admit.Run:
-			o, e := x.attempt(&d)
-			again, more, ok := g.gate.Finish(req.ID, o)
-			if !ok {
+			x.slot = x.id
+			o, e := x.attempt(d)
+			x.slot = 0
+			var again bool
+			if *d, next, again = x.g.gate.Finish(x.id, o); !again {
 				x.end(&o, e)
 				return
 			}
 			last = e
-			d, next = again, more
-			g.metrics.Decided(&x.record, &d)
+			x.decided(d)
 		}
 	}
+}
+
+// offer asks for the first decision.
+func (x *exchange) offer() <-chan admit.Decision {
+	g := x.g
+	x.record.Depth = g.gate.Depth(x.pool, x.record.Class)
+	g.metrics.Arrived(&x.record)
+	req := x.request()
+	var next <-chan admit.Decision
+	x.decision, next = g.gate.Offer(&req)
+	x.id = req.ID
+	x.decided(&x.decision)
+	x.quotaHeaders()
+	return next
+}
+
+// decided counts a decision. After a failed attempt there is no new wait to
+// predict: only the dispatch of the next one counts, as a retry.
+func (x *exchange) decided(d *admit.Decision) {
+	if x.record.Attempts > 0 {
+		switch d.Verdict {
+		case admit.Queue:
+			return
+		case admit.Run:
+			d.Stage = admit.StageAgain
+		}
+	}
+	x.g.metrics.Decided(&x.record, d)
 }
 
 // wait waits for the next decision. ok is false when there will be none.
@@ -110,8 +135,8 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 	ctx, cancel := context.WithCancelCause(x.ctx)
 	defer cancel(nil)
 	var timer *time.Timer
-	if !x.explicit.IsZero() {
-		timer = time.AfterFunc(time.Until(x.explicit), func() { cancel(context.DeadlineExceeded) })
+	if x.intent.Exact > 0 {
+		timer = time.AfterFunc(time.Until(x.record.Arrived.Add(x.intent.Exact)), func() { cancel(context.DeadlineExceeded) })
 		defer timer.Stop()
 	}
 	resp, asked, err := x.send(ctx, t)

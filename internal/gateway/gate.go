@@ -23,6 +23,8 @@ import (
 type Gate struct {
 	die func(reason any, dump func(io.Writer) error)
 
+	began time.Time // with the monotonic clock
+
 	mu       sync.Mutex
 	core     *admit.Controller
 	recorder *telemetry.Recorder
@@ -34,24 +36,41 @@ type Gate struct {
 
 // NewGate starts a controller with a policy.
 func NewGate(p *admit.Policy, recorder *telemetry.Recorder) *Gate {
-	now := time.Now()
-	g := &Gate{
-		die:      crash,
-		core:     admit.New(now, p, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		recorder: recorder,
-		waiters:  map[admit.ID]chan admit.Decision{},
-	}
+	g := &Gate{die: crash, began: time.Now(), recorder: recorder, waiters: map[admit.ID]chan admit.Decision{}}
+	now, seed := g.now(), telemetry.Seed{rand.Uint64(), rand.Uint64()}
+	recorder.Start(now, seed)
 	recorder.Configure(now, p)
+	g.core = newCore(now, p, seed)
 	g.timer = time.AfterFunc(time.Hour, g.tick)
 	g.timer.Stop()
 	return g
 }
 
-// Close stops the timer.
+// newCore is a controller as the gate makes it, and a replay again.
+func newCore(now time.Time, p *admit.Policy, s telemetry.Seed) *admit.Controller {
+	return admit.New(now, p, rand.New(rand.NewPCG(s[0], s[1])))
+}
+
+// now is the core's time: the wall clock as it stood when the gate began, and
+// what the monotonic clock has measured since. It survives being written down
+// to the nanosecond, so that a recording can be replayed, and no step of the
+// wall clock disturbs it.
+func (g *Gate) now() time.Time { return g.coreTime(time.Now()) }
+
+// coreTime is a reading of the clock on the core's axis.
+func (g *Gate) coreTime(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return g.began.Round(0).UTC().Add(t.Sub(g.began))
+}
+
+// Close stops the timer and ends the recording.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.timer.Stop()
+	g.recorder.Close()
 }
 
 // Offer asks for a decision and gives the request its ID. If the verdict is
@@ -60,11 +79,13 @@ func (g *Gate) Close() {
 func (g *Gate) Offer(r *admit.Request) (admit.Decision, <-chan admit.Decision) {
 	g.mu.Lock()
 	defer g.unlock()
-	now := time.Now()
+	now := g.now()
 	g.lastID++
 	r.ID = g.lastID
-	g.recorder.Offer(now, r)
-	return g.own(now, r.ID, g.core.Offer(now, *r))
+	q := *r
+	q.Arrived, q.Deadline = g.coreTime(r.Arrived), g.coreTime(r.Deadline)
+	g.recorder.Offer(now, &q)
+	return g.own(now, q.ID, g.core.Offer(now, q))
 }
 
 // Finish ends an attempt. ok is false if that was the end of the request;
@@ -72,7 +93,7 @@ func (g *Gate) Offer(r *admit.Request) (admit.Decision, <-chan admit.Decision) {
 func (g *Gate) Finish(id admit.ID, o admit.Outcome) (d admit.Decision, next <-chan admit.Decision, ok bool) {
 	g.mu.Lock()
 	defer g.unlock()
-	now := time.Now()
+	now := g.now()
 	g.recorder.Finish(now, id, &o)
 	d, next = g.own(now, id, g.core.Finish(now, id, o))
 	return d, next, d.ID == id
@@ -82,7 +103,7 @@ func (g *Gate) Finish(id admit.ID, o admit.Outcome) (d admit.Decision, next <-ch
 func (g *Gate) FirstByte(id admit.ID) {
 	g.mu.Lock()
 	defer g.unlock()
-	now := time.Now()
+	now := g.now()
 	g.recorder.FirstByte(now, id)
 	g.core.FirstByte(now, id)
 }
@@ -91,7 +112,7 @@ func (g *Gate) FirstByte(id admit.ID) {
 func (g *Gate) Cancel(id admit.ID) {
 	g.mu.Lock()
 	defer g.unlock()
-	now := time.Now()
+	now := g.now()
 	delete(g.waiters, id)
 	g.recorder.Cancel(now, id)
 	g.own(now, id, g.core.Cancel(now, id))
@@ -101,7 +122,7 @@ func (g *Gate) Cancel(id admit.ID) {
 func (g *Gate) Configure(p *admit.Policy) {
 	g.mu.Lock()
 	defer g.unlock()
-	now := time.Now()
+	now := g.now()
 	g.recorder.Configure(now, p)
 	g.own(now, 0, g.core.Configure(now, p))
 }
@@ -110,14 +131,15 @@ func (g *Gate) Configure(p *admit.Policy) {
 func (g *Gate) Explain(r admit.Request) admit.Trace {
 	g.mu.Lock()
 	defer g.unlock()
-	return g.core.Explain(time.Now(), r)
+	r.Arrived, r.Deadline = g.coreTime(r.Arrived), g.coreTime(r.Deadline)
+	return g.core.Explain(g.now(), r)
 }
 
 // Snapshot reads the core's state.
 func (g *Gate) Snapshot() admit.Snapshot {
 	g.mu.Lock()
 	defer g.unlock()
-	return g.core.Snapshot(time.Now())
+	return g.core.Snapshot(g.now())
 }
 
 // Depth is how many requests of a class wait for a model.
@@ -131,20 +153,21 @@ func (g *Gate) Depth(model string, class admit.Class) int {
 func (g *Gate) Quota(tenant, model string) (requests, tokens admit.Allowance) {
 	g.mu.Lock()
 	defer g.unlock()
-	return g.core.Quota(time.Now(), tenant, model)
+	return g.core.Quota(g.now(), tenant, model)
 }
 
-// Dump writes the last events.
+// Dump writes the last events. A slow w keeps nobody waiting.
 func (g *Gate) Dump(w io.Writer) error {
 	g.mu.Lock()
-	defer g.unlock()
-	return g.recorder.Dump(w)
+	r := g.recorder.Clone()
+	g.mu.Unlock()
+	return r.Dump(w)
 }
 
 func (g *Gate) tick() {
 	g.mu.Lock()
 	defer g.unlock()
-	now := time.Now()
+	now := g.now()
 	g.armed = time.Time{}
 	g.recorder.Tick(now)
 	g.own(now, 0, g.core.Tick(now))
@@ -185,6 +208,7 @@ func (g *Gate) arm(now time.Time) {
 
 func (g *Gate) unlock() {
 	if r := recover(); r != nil {
+		g.recorder.Close()
 		g.die(r, g.recorder.Dump)
 	}
 	g.mu.Unlock()

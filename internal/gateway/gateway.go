@@ -6,7 +6,9 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -25,6 +27,12 @@ type Options struct {
 	// Simulate starts an upstream for a provider of kind simulated and returns
 	// its base URL. It is called once a provider.
 	Simulate func(*config.Provider) (baseURL string, err error)
+	// Record gets every event of the decision core, to be replayed; nil gets
+	// none. It is written to until Close.
+	Record io.Writer
+
+	// dial opens connections to upstreams; nil is TCP. Tests join in memory.
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // Gateway serves callers. It is safe for concurrent use.
@@ -34,6 +42,7 @@ type Gateway struct {
 	metrics  *telemetry.Metrics
 	registry *prometheus.Registry
 	simulate func(*config.Provider) (string, error)
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	state    atomic.Pointer[state]
 	applying sync.Mutex // one configuration at a time
 
@@ -58,7 +67,7 @@ var errDraining = errors.New("the gateway is shutting down")
 // New makes a gateway of a configuration.
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
-		log: o.Log, simulate: o.Simulate, registry: prometheus.NewRegistry(), draining: make(chan struct{}),
+		log: o.Log, simulate: o.Simulate, dial: o.dial, registry: prometheus.NewRegistry(), draining: make(chan struct{}),
 	}
 	g.life, g.stop = context.WithCancelCause(context.Background())
 	g.metrics = telemetry.NewMetrics(g.registry)
@@ -66,7 +75,11 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.gate = NewGate(c.Policy(), telemetry.NewRecorder(telemetry.DefaultEvents))
+	recorder := telemetry.NewRecorder(telemetry.DefaultEvents)
+	if o.Record != nil {
+		recorder.Stream(o.Record, telemetry.StreamLimit, g.log.Slog())
+	}
+	g.gate = NewGate(c.Policy(), recorder)
 	g.metrics.WatchQueues(g.poolStates)
 	g.use(s)
 	return g, nil
@@ -156,6 +169,8 @@ func (g *Gateway) Handler() http.Handler {
 	}
 	mux.HandleFunc("GET /v1/models", g.models)
 	mux.HandleFunc("GET /v1/models/{model...}", g.model)
+	mux.HandleFunc("/v1/models", wrongMethod(http.MethodGet))
+	mux.HandleFunc("/v1/models/", wrongMethod(http.MethodGet))
 	mux.HandleFunc("/", notFound)
 	return mux
 }

@@ -17,8 +17,12 @@ import (
 // maxAnswer bounds an answer that is not streamed, in bytes.
 const maxAnswer = 64 << 20
 
-// scratch is the memory of one relay for events that must be rewritten.
-type scratch struct{ data, frame []byte }
+// scratch is the memory of one relay: what its chunks have in common, and room
+// for events that must be rewritten.
+type scratch struct {
+	chunks      wire.Chunks
+	data, frame []byte
+}
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
@@ -34,11 +38,13 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	x.headers(d, time.Since(start))
-	x.committed, x.record.Status = true, http.StatusOK
+	x.committed, x.streaming, x.record.Status = true, true, http.StatusOK
 	x.w.WriteHeader(http.StatusOK)
 
+	x.body = nil // nothing is sent again: a long prompt need not be kept as long as its answer
 	buf := scratches.Get().(*scratch)
 	defer scratches.Put(buf)
+	buf.chunks.Reset()
 	finished := false
 	var events int64
 	for {
@@ -75,7 +81,7 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 // event reads what accounting needs of one event and makes it fit for the
 // caller: nil bytes mean that it is an error, which ends the stream.
 func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outcome, finished *bool) (raw []byte, keep bool) {
-	c := wire.ReadChunk(ev.Data)
+	c := buf.chunks.Read(ev.Data)
 	if u, ok := c.Usage(); ok {
 		x.usage(u, o)
 		if asked && !x.envelope.IncludeUsage && c.UsageOnly() {
@@ -118,13 +124,16 @@ func (x *exchange) streamEnd(err error, finished bool, events int64, o *admit.Ou
 	if !finished {
 		return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
 	}
+	if err := x.allow(); err != nil { // the end may come long after the last event
+		return err
+	}
 	return x.rc.Flush()
 }
 
 // breakOff ends a committed stream with an error event; the connection is
 // then broken, so that nobody takes it for a complete answer.
 func (x *exchange) breakOff(e *wire.Error) {
-	if !x.committed || x.record.TTFT == 0 {
+	if !x.streaming {
 		return
 	}
 	e.RequestID = x.record.ID
@@ -163,6 +172,9 @@ func (x *exchange) whole(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 		x.record.Input = o.Input
 	}
 	body = wire.ResponseModel(body, x.record.AskedModel)
+	if x.envelope.Base64 {
+		body = wire.EncodeEmbeddings(body)
+	}
 	h := x.w.Header()
 	wire.RelayHeaders(h, resp.Header)
 	x.headers(d, time.Since(start))

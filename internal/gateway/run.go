@@ -13,6 +13,7 @@ const (
 	headerTime = 10 * time.Second  // for a caller to send its headers
 	bodyTime   = 60 * time.Second  // and its body, from the first byte
 	idleTime   = 120 * time.Second // an unused connection of a caller is kept
+	answerTime = 60 * time.Second  // for a caller to take a small answer; each part of a long one has its own limit
 	endTime    = 2 * time.Second   // for what is cut to write its last event
 )
 
@@ -23,7 +24,7 @@ const (
 func (g *Gateway) Serve(ctx context.Context, public, ops net.Listener) error {
 	c := g.state.Load().config
 	callers := &http.Server{
-		Handler: g.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		Handler: g.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: int(c.Limits.Headers), ErrorLog: g.errorLog(),
 	}
 	operators := &http.Server{Handler: g.Ops(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, ErrorLog: g.errorLog()}

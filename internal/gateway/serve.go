@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -45,13 +46,17 @@ type exchange struct {
 	ctx    context.Context // ends when the caller leaves or the gateway stops
 	cancel context.CancelCauseFunc
 
+	id        admit.ID       // in the core; zero before the offer
+	decision  admit.Decision // the last one
 	record    telemetry.Record
 	intent    wire.Intent
 	envelope  wire.Envelope
 	body      []byte
 	pool      string
 	explicit  time.Time // the deadline the caller named; zero if none
+	slot      admit.ID  // under which it holds a slot; zero when it does not
 	committed bool      // the status was sent
+	streaming bool      // and the answer is a stream
 	broken    bool      // the answer ended in an error event: break the connection
 	stallAt   time.Time // until when the last write deadline runs
 }
@@ -59,15 +64,16 @@ type exchange struct {
 // serve answers one request.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
 	x := &exchange{g: g, state: g.state.Load(), surface: s, w: w, rc: http.NewResponseController(w), r: r}
-	x.record = telemetry.Record{
-		ID: requestID(), Path: r.URL.Path, Surface: "openai", ClientIP: clientIP(r), TraceID: traceID(r), Arrived: time.Now(), Depth: -1,
-	}
+	record := &x.record // field by field: a literal would be half a kilobyte of the stack of each stream
+	record.ID, record.TraceID, record.Arrived = requestID(), traceID(r), time.Now()
+	record.Path, record.Surface, record.ClientIP, record.Depth = r.URL.Path, "openai", clientIP(r), -1
 	w.Header().Set("X-Request-Id", x.record.ID)
 	g.active.Add(1)
 	defer g.active.Add(-1)
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	defer x.cancel(nil)
 	defer context.AfterFunc(g.life, func() { x.cancel(errDraining) })()
+	defer x.finish()
 
 	if e := x.read(); e != nil {
 		x.record.Outcome = telemetry.Invalid
@@ -78,9 +84,22 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
 	} else {
 		x.admit()
 	}
+}
+
+// finish tells telemetry of the end. A panic in our own code costs the one
+// request: it must not keep its slot.
+func (x *exchange) finish() {
+	if fault := recover(); fault != nil {
+		x.g.log.Slog().Error("panic while serving a request", "request", x.record.ID, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+		if x.slot != 0 {
+			x.g.gate.Finish(x.slot, admit.Outcome{})
+		}
+		x.record.Outcome, x.broken = telemetry.Failed, x.committed
+		x.fail(&wire.Error{Status: http.StatusInternalServerError, Type: "server_error", Code: "internal_error", Message: "the gateway failed"})
+	}
 	x.record.Total = time.Since(x.record.Arrived)
-	g.metrics.Finished(&x.record)
-	g.log.Request(&x.record)
+	x.g.metrics.Finished(&x.record)
+	x.g.log.Request(&x.record)
 	if x.broken {
 		panic(http.ErrAbortHandler)
 	}
@@ -154,6 +173,7 @@ func (x *exchange) fail(e *wire.Error) {
 		return
 	}
 	x.committed = true
+	x.allow() // should the caller not read, it is told nothing
 	e.RequestID = x.record.ID
 	x.record.Status = e.Status
 	if x.intent.AcceptProblem {
@@ -163,13 +183,16 @@ func (x *exchange) fail(e *wire.Error) {
 	}
 }
 
-// gone ends the record of a caller who left, with the status that is used for it in logs.
+// gone ends the record of a caller who left. Its connection is broken: one
+// that only stopped sending must not take what it got for the whole answer.
 func (x *exchange) gone() {
-	x.record.Outcome = telemetry.Left
 	if context.Cause(x.ctx) == errDraining {
 		x.record.Outcome = telemetry.Failed
 		x.fail(drainingError(time.Second))
+		return
 	}
+	x.record.Outcome = telemetry.Left
+	x.broken = true
 }
 
 // headers puts what every admitted answer says into its head.
@@ -180,12 +203,19 @@ func (x *exchange) headers(d *admit.Decision, service time.Duration) {
 	if x.record.Waited > 0 && x.record.PredictedWait > 0 {
 		decision = "queue"
 	}
-	h.Set("X-Spillway-Decision", decision)
-	h.Set("X-Spillway-Estimated-Wait-Ms", strconv.FormatInt(x.record.PredictedWait.Milliseconds(), 10))
+	x.verdict(decision)
 	h.Set("X-Spillway-Model", x.record.UpstreamModel)
 	if d.Observed {
 		h.Set("X-Spillway-Observed", "would-refuse")
 	}
+}
+
+// verdict tells what was decided, so that a caller can slow down before it is
+// told to.
+func (x *exchange) verdict(decision string) {
+	h := x.w.Header()
+	h.Set("X-Spillway-Decision", decision)
+	h.Set("X-Spillway-Estimated-Wait-Ms", strconv.FormatInt(x.record.PredictedWait.Milliseconds(), 10))
 }
 
 // quotaHeaders tells the tenant's own limits, reservations included.
@@ -205,14 +235,20 @@ func (x *exchange) quotaHeaders() {
 	}
 }
 
-// write sends p, and gives the caller the time of write_stall to take it.
-func (x *exchange) write(p []byte) error {
+// allow gives the caller the time of write_stall to take what is sent next.
+func (x *exchange) allow() error {
 	stall := x.state.config.Limits.WriteStall
-	if now := time.Now(); x.stallAt.Sub(now) < stall*3/4 { // not for each event: a deadline costs
-		x.stallAt = now.Add(stall)
-		if err := x.rc.SetWriteDeadline(x.stallAt); err != nil {
-			return err
-		}
+	if time.Until(x.stallAt) >= stall*3/4 { // not for each event: a deadline costs
+		return nil
+	}
+	x.stallAt = time.Now().Add(stall)
+	return x.rc.SetWriteDeadline(x.stallAt)
+}
+
+// write sends p.
+func (x *exchange) write(p []byte) error {
+	if err := x.allow(); err != nil {
+		return err
 	}
 	n, err := x.w.Write(p)
 	x.record.BytesOut += int64(n)

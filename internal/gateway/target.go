@@ -14,6 +14,7 @@ type target struct {
 	client   *upstream.Client
 	provider string
 	settings config.Provider // what the client was made of
+	maxEvent int             // and its limit of one event, in bytes
 	base     string
 	model    string      // name to send upstream; "" is the caller's own
 	noUsage  atomic.Bool // it refused stream_options: usage is estimated
@@ -34,8 +35,8 @@ func (g *Gateway) prepare(c *config.Config) (*state, error) {
 	for _, m := range c.Models {
 		for _, d := range m.Deployments {
 			p := c.Providers[d.Provider]
-			t := &target{provider: d.Provider, settings: *p, model: d.Model}
-			if known := byProvider[d.Provider]; known != nil && reflect.DeepEqual(known.settings, *p) {
+			t := &target{provider: d.Provider, settings: *p, maxEvent: int(c.Limits.Event), model: d.Model}
+			if known := byProvider[d.Provider]; known != nil && known.maxEvent == t.maxEvent && reflect.DeepEqual(known.settings, *p) {
 				t.client, t.base = known.client, known.base
 			} else if err := g.connect(t, p); err != nil {
 				return nil, fmt.Errorf("provider %s: %w", d.Provider, err)
@@ -67,7 +68,7 @@ func (g *Gateway) connect(t *target, p *config.Provider) error {
 	client, err := upstream.NewClient(upstream.Provider{
 		Name: t.provider, BaseURL: t.base, APIKey: string(p.APIKey), Headers: headers, HTTPVersion: p.HTTP.String(),
 		Dial: p.Timeouts.Dial, ResponseHeaders: p.Timeouts.Headers, FirstToken: p.Timeouts.FirstToken,
-		Idle: p.Timeouts.Idle, Total: p.Timeouts.Total,
+		Idle: p.Timeouts.Idle, Total: p.Timeouts.Total, MaxEvent: t.maxEvent, Connect: g.dial,
 	})
 	t.client = client
 	return err

@@ -46,10 +46,12 @@ type Figures struct {
 	AttemptsPerOffered float64 `json:"attempts_per_offered"`
 
 	// Latencies are those of complete answers, on time or not.
-	LatencyP50 *float64 `json:"latency_p50_s"`
-	LatencyP99 *float64 `json:"latency_p99_s"`
-	TTFTP50    *float64 `json:"ttft_p50_s"` // streams only
-	TTFTP99    *float64 `json:"ttft_p99_s"`
+	LatencyMean *float64 `json:"latency_mean_s"`
+	LatencyP50  *float64 `json:"latency_p50_s"`
+	LatencyP95  *float64 `json:"latency_p95_s"`
+	LatencyP99  *float64 `json:"latency_p99_s"`
+	TTFTP50     *float64 `json:"ttft_p50_s"` // streams only
+	TTFTP99     *float64 `json:"ttft_p99_s"`
 	// Refusal times run from the start of an attempt to its refusal, over all refused attempts.
 	RefusalMean     *float64 `json:"refusal_mean_s"`
 	RefusalP99      *float64 `json:"refusal_p99_s"`
@@ -69,7 +71,7 @@ func (g *group) figures(window float64) Figures {
 	f := Figures{
 		Offered: g.offered, OnTime: g.ended[onTime], Late: g.ended[late], Refused: g.ended[refused], Errors: g.ended[failed], Left: g.ended[left],
 		Attempts: g.attempts, FinalRefusals: g.ended[refused], Duration: window,
-		LatencyP50: g.latency.quantile(50), LatencyP99: g.latency.quantile(99),
+		LatencyMean: g.latency.mean(), LatencyP50: g.latency.quantile(50), LatencyP95: g.latency.quantile(95), LatencyP99: g.latency.quantile(99),
 		TTFTP50: g.first.quantile(50), TTFTP99: g.first.quantile(99),
 		RefusalMean: g.refusal.mean(), RefusalP99: g.refusal.quantile(99),
 		QueueP95: g.queue.quantile(95),

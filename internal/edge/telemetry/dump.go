@@ -25,6 +25,8 @@ type (
 		Outcome  *admit.Outcome `json:"outcome,omitempty"`
 		Decision *decisionLine  `json:"decision,omitempty"`
 		Policy   *admit.Policy  `json:"policy,omitempty"`
+		Seed     *Seed          `json:"seed,omitempty"`
+		Lost     uint64         `json:"lost,omitempty"`
 	}
 	requestLine struct {
 		admit.Request
@@ -37,18 +39,24 @@ type (
 	}
 )
 
-// maxDumpLine bounds what ReadDump holds at once; the line of a policy with
+// maxDumpLine bounds what a DumpReader holds at once; the line of a policy with
 // ten thousand tenants has about 2 MB.
 const maxDumpLine = 64 << 20
 
-// Dump writes the events, oldest first, one JSON object a line. If the policy
-// in force at the oldest one was set before it, that policy comes first, as a
-// Configure at the same time.
+// Dump writes the events, oldest first, one JSON object a line. If there were
+// older ones, their number comes first, as a Lost, and the policy in force at
+// the oldest kept, as a Configure, both at its time.
 func (r *Recorder) Dump(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	enc := json.NewEncoder(b)
 	n := uint64(len(r.ring))
 	first := r.total - min(r.total, n)
+	if first > 0 {
+		lost := Event{At: r.ring[first%n].At, Kind: EventLost, Lost: first}
+		if err := enc.Encode(lost.line()); err != nil {
+			return fmt.Errorf("dump flight recorder: %w", err)
+		}
+	}
 	if r.base != nil {
 		base := Event{At: r.ring[first%n].At, Kind: EventConfigure, Policy: r.base}
 		if err := enc.Encode(base.line()); err != nil {
@@ -67,8 +75,10 @@ func (r *Recorder) Dump(w io.Writer) error {
 }
 
 func (e *Event) line() *eventLine {
-	l := &eventLine{At: e.At, Kind: e.Kind.String(), ID: e.ID, Policy: e.Policy}
+	l := &eventLine{At: e.At, Kind: e.Kind.String(), ID: e.ID, Policy: e.Policy, Lost: e.Lost}
 	switch e.Kind {
+	case EventStart:
+		l.Seed = &e.Seed
 	case EventOffer:
 		l.Request = &requestLine{Request: e.Request, Class: e.Request.Class.String()}
 	case EventFinish:
@@ -79,40 +89,62 @@ func (e *Event) line() *eventLine {
 	return l
 }
 
-// ReadDump reads what Dump wrote. With an error come the events before it: the
-// last line of a dump may be cut off.
-func ReadDump(r io.Reader) ([]Event, error) {
+// ErrCut is in the error of DumpReader.Next for a last line that was not
+// written to its end. All events before it are whole.
+var ErrCut = errors.New("the last line is cut off")
+
+// DumpReader reads what a Recorder dumped or streamed, event by event.
+type DumpReader struct {
+	scanner *bufio.Scanner
+	line    int
+}
+
+// NewDumpReader reads from r.
+func NewDumpReader(r io.Reader) *DumpReader {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxDumpLine)
-	var events []Event
-	n := 1
-	for ; s.Scan(); n++ {
-		if len(bytes.TrimSpace(s.Bytes())) == 0 {
+	return &DumpReader{scanner: s}
+}
+
+// Next is the next event; io.EOF after the last. Other errors name the line.
+func (d *DumpReader) Next() (Event, error) {
+	for d.scanner.Scan() {
+		d.line++
+		if len(bytes.TrimSpace(d.scanner.Bytes())) == 0 {
 			continue
 		}
 		var l eventLine
-		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
-			return events, fmt.Errorf("read dump, line %d: %w", n, err)
+		if err := json.Unmarshal(d.scanner.Bytes(), &l); err != nil {
+			at := d.line
+			if !d.scanner.Scan() {
+				err = fmt.Errorf("%w: %w", ErrCut, err)
+			}
+			return Event{}, fmt.Errorf("read dump, line %d: %w", at, err)
 		}
 		e, err := l.event()
 		if err != nil {
-			return events, fmt.Errorf("read dump, line %d: %w", n, err)
+			return Event{}, fmt.Errorf("read dump, line %d: %w", d.line, err)
 		}
-		events = append(events, e)
+		return e, nil
 	}
-	if err := s.Err(); err != nil {
-		return events, fmt.Errorf("read dump, line %d: %w", n, err)
+	if err := d.scanner.Err(); err != nil {
+		return Event{}, fmt.Errorf("read dump, line %d: %w", d.line+1, err)
 	}
-	return events, nil
+	return Event{}, io.EOF
 }
 
 func (l *eventLine) event() (Event, error) {
-	e := Event{At: l.At, ID: l.ID, Policy: l.Policy}
+	e := Event{At: l.At, ID: l.ID, Policy: l.Policy, Lost: l.Lost}
 	var ok bool
 	if e.Kind, ok = byName[EventKind](l.Kind, int(endOfKinds)); !ok || e.Kind == 0 {
 		return e, fmt.Errorf("unknown kind %q", l.Kind)
 	}
 	switch e.Kind {
+	case EventStart:
+		if l.Seed == nil {
+			return e, errors.New("a start without its seed")
+		}
+		e.Seed = *l.Seed
 	case EventOffer:
 		if l.Request == nil {
 			return e, errors.New("an offer without its request")

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
@@ -17,10 +18,12 @@ const (
 	EventTick
 	EventConfigure
 	EventDecision // one decision, in answer to the event before it
+	EventStart    // the core begins; the first policy follows
+	EventLost     // events that were not kept
 	endOfKinds
 )
 
-var eventNames = [endOfKinds]string{"none", "offer", "first_byte", "finish", "cancel", "tick", "configure", "decision"}
+var eventNames = [endOfKinds]string{"none", "offer", "first_byte", "finish", "cancel", "tick", "configure", "decision", "start", "lost"}
 
 func (k EventKind) String() string {
 	if k < endOfKinds {
@@ -40,7 +43,13 @@ type Event struct {
 	Outcome  admit.Outcome  // of Finish
 	Decision admit.Decision // of Decision
 	Policy   *admit.Policy  // of Configure
+	Seed     Seed           // of Start
+	Lost     uint64         // of Lost: how many
 }
+
+// Seed is that of the core's chance. The same seed and the same events give
+// the same decisions.
+type Seed [2]uint64
 
 // DefaultEvents is how many events a Recorder keeps if it is not told.
 const DefaultEvents = 4096
@@ -58,6 +67,7 @@ type Recorder struct {
 	ring  []Event
 	total uint64        // events ever recorded
 	base  *admit.Policy // in force before the oldest event in the ring
+	out   *stream       // nil if nobody records
 }
 
 // NewRecorder keeps the last size events; below 1 it keeps DefaultEvents.
@@ -69,6 +79,13 @@ func NewRecorder(size int) *Recorder {
 	return &Recorder{ring: make([]Event, size)}
 }
 
+// Start records the seed of a core that begins.
+func (r *Recorder) Start(now time.Time, s Seed) {
+	e := r.next(now, EventStart)
+	e.Seed = s
+	r.kept(e)
+}
+
 // Offer records that a request is about to be offered.
 func (r *Recorder) Offer(now time.Time, q *admit.Request) {
 	e := r.next(now, EventOffer)
@@ -76,32 +93,51 @@ func (r *Recorder) Offer(now time.Time, q *admit.Request) {
 	e.Request.Tenant = short(q.Tenant)
 	e.Request.Model = short(q.Model)
 	e.Request.Session = short(q.Session)
+	r.kept(e)
 }
 
 // FirstByte records the first sign of an answer.
-func (r *Recorder) FirstByte(now time.Time, id admit.ID) { r.next(now, EventFirstByte).ID = id }
+func (r *Recorder) FirstByte(now time.Time, id admit.ID) { r.about(now, EventFirstByte, id) }
 
 // Finish records the end of an attempt.
 func (r *Recorder) Finish(now time.Time, id admit.ID, o *admit.Outcome) {
 	e := r.next(now, EventFinish)
 	e.ID, e.Outcome = id, *o
+	r.kept(e)
 }
 
 // Cancel records that a caller left.
-func (r *Recorder) Cancel(now time.Time, id admit.ID) { r.next(now, EventCancel).ID = id }
+func (r *Recorder) Cancel(now time.Time, id admit.ID) { r.about(now, EventCancel, id) }
 
 // Tick records a call of the timer.
-func (r *Recorder) Tick(now time.Time) { r.next(now, EventTick) }
+func (r *Recorder) Tick(now time.Time) { r.about(now, EventTick, 0) }
 
 // Configure records a new policy, also the first one. It keeps p, which must
 // not change any more.
-func (r *Recorder) Configure(now time.Time, p *admit.Policy) { r.next(now, EventConfigure).Policy = p }
+func (r *Recorder) Configure(now time.Time, p *admit.Policy) {
+	e := r.next(now, EventConfigure)
+	e.Policy = p
+	r.kept(e)
+}
 
 // Decisions records what the core answered to the event before.
 func (r *Recorder) Decisions(now time.Time, ds []admit.Decision) {
 	for i := range ds {
-		r.next(now, EventDecision).Decision = ds[i]
+		e := r.next(now, EventDecision)
+		e.Decision = ds[i]
+		r.kept(e)
 	}
+}
+
+// Clone is a recorder with the same events, to be dumped while this one goes on.
+func (r *Recorder) Clone() *Recorder {
+	return &Recorder{ring: slices.Clone(r.ring), total: r.total, base: r.base}
+}
+
+func (r *Recorder) about(now time.Time, k EventKind, id admit.ID) {
+	e := r.next(now, k)
+	e.ID = id
+	r.kept(e)
 }
 
 // next takes the oldest entry for a new event.
@@ -113,6 +149,13 @@ func (r *Recorder) next(now time.Time, k EventKind) *Event {
 	}
 	*e = Event{At: now, Kind: k}
 	return e
+}
+
+// kept passes a complete event on to the recording, if there is one.
+func (r *Recorder) kept(e *Event) {
+	if r.out != nil {
+		r.out.send(e)
+	}
 }
 
 // maxName bounds the strings of a caller that an entry keeps alive.

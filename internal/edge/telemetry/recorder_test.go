@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"errors"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,11 +20,25 @@ func dumped(t testing.TB, r *Recorder) []Event {
 	if err := r.Dump(&b); err != nil {
 		t.Fatal(err)
 	}
-	es, err := ReadDump(&b)
+	es, err := readDump(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return es
+}
+
+// readDump gives what comes before an error with it.
+func readDump(r io.Reader) (es []Event, err error) {
+	for d := NewDumpReader(r); ; {
+		e, err := d.Next()
+		if errors.Is(err, io.EOF) {
+			return es, nil
+		}
+		if err != nil {
+			return es, err
+		}
+		es = append(es, e)
+	}
 }
 
 func TestAStoryComesBackAsItWas(t *testing.T) {
@@ -38,6 +53,7 @@ func TestAStoryComesBackAsItWas(t *testing.T) {
 	again := admit.Decision{ID: 7, Verdict: admit.Run, Stage: admit.StageAgain, Deployment: "hosted/big", Wait: time.Second}
 
 	r := NewRecorder(0)
+	r.Start(t0, Seed{1 << 63, 2})
 	r.Configure(t0, policy)
 	r.Offer(t0.Add(1), &q)
 	r.Decisions(t0.Add(1), []admit.Decision{queueIt})
@@ -50,6 +66,7 @@ func TestAStoryComesBackAsItWas(t *testing.T) {
 	r.Decisions(t0.Add(5), nil)
 
 	want := []Event{
+		{At: t0, Kind: EventStart, Seed: Seed{1 << 63, 2}},
 		{At: t0, Kind: EventConfigure, Policy: policy},
 		{At: t0.Add(1), Kind: EventOffer, Request: q},
 		{At: t0.Add(1), Kind: EventDecision, Decision: queueIt},
@@ -76,10 +93,14 @@ func TestTheOldestGoFirst(t *testing.T) {
 	r.Configure(t0.Add(1), current)
 	r.Cancel(t0.Add(2), 2)
 	r.Cancel(t0.Add(3), 3)
-	ids := func() (ids []admit.ID) { // and the percent of a policy, to tell it
+	ids := func() (ids []admit.ID) { // and the percent of a policy, and what is lost, to tell it
 		for _, e := range dumped(t, r) {
-			if e.Kind == EventConfigure {
+			switch e.Kind {
+			case EventConfigure:
 				ids = append(ids, admit.ID(1000+e.Policy.Retry.Percent))
+				continue
+			case EventLost:
+				ids = append(ids, admit.ID(9000+e.Lost))
 				continue
 			}
 			ids = append(ids, e.ID)
@@ -94,13 +115,13 @@ func TestTheOldestGoFirst(t *testing.T) {
 	}
 	check(1001, 1002, 2, 3) // full to the brim
 	r.Cancel(t0.Add(4), 4)
-	check(1001, 1002, 2, 3, 4) // the first policy left the ring, and stands before it
+	check(9001, 1001, 1002, 2, 3, 4) // the first policy left the ring, and stands before it
 	r.Cancel(t0.Add(5), 5)
-	check(1002, 2, 3, 4, 5) // so did the second, which took its place
+	check(9002, 1002, 2, 3, 4, 5) // so did the second, which took its place
 	for i := range admit.ID(100) {
 		r.Cancel(t0.Add(6), 6+i)
 	}
-	check(1002, 102, 103, 104, 105) // a policy is never lost
+	check(9102, 1002, 102, 103, 104, 105) // a policy is never lost
 }
 
 // Any offer comes back equal, at any place in the ring.
@@ -122,11 +143,17 @@ func TestAnyOfferComesBack(t *testing.T) {
 		if err := r.Dump(&b); err != nil {
 			t.Fatal(err)
 		}
-		es, err := ReadDump(&b)
+		es, err := readDump(&b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kept := all[max(0, len(all)-len(r.ring)):]
+		if lost := len(all) - len(kept); lost > 0 {
+			if es[0].Kind != EventLost || es[0].Lost != uint64(lost) {
+				t.Fatalf("got %+v for the %d that were lost", es[0], lost)
+			}
+			es = es[1:]
+		}
 		if len(es) != len(kept) {
 			t.Fatalf("%d events, want %d", len(es), len(kept))
 		}
@@ -170,11 +197,12 @@ func TestLongNamesAreNotKept(t *testing.T) {
 func TestBadDumps(t *testing.T) {
 	tick := `{"at":"2026-03-01T12:00:00Z","kind":"tick"}` + "\n"
 	for _, tt := range []struct{ name, text, want string }{
-		{"cut off", tick + `{"at":"2026-03-01T1`, "read dump, line 2: unexpected end of JSON input"},
-		{"not JSON", tick + tick + "panic: oh\n", "read dump, line 3: invalid character 'p' looking for beginning of value"},
+		{"cut off", tick + `{"at":"2026-03-01T1`, "read dump, line 2: the last line is cut off: unexpected end of JSON input"},
+		{"not JSON", tick + tick + "panic: oh\n" + tick, "read dump, line 3: invalid character 'p' looking for beginning of value"},
 		{"new kind", tick + `{"at":"2026-03-01T12:00:00Z","kind":"lease"}`, `read dump, line 2: unknown kind "lease"`},
 		{"no kind", tick + `{}`, `read dump, line 2: unknown kind ""`},
 		{"the empty kind", tick + `{"kind":"none"}`, `read dump, line 2: unknown kind "none"`},
+		{"start of nothing", tick + `{"kind":"start"}`, "read dump, line 2: a start without its seed"},
 		{"offer of nothing", tick + `{"kind":"offer"}`, "read dump, line 2: an offer without its request"},
 		{"finish of nothing", tick + `{"kind":"finish"}`, "read dump, line 2: a finish without its outcome"},
 		{"configure of nothing", tick + `{"kind":"configure"}`, "read dump, line 2: a configure without its policy"},
@@ -184,7 +212,7 @@ func TestBadDumps(t *testing.T) {
 		{"stage", tick + `{"kind":"decision","decision":{"Verdict":"run","Stage":"moon"}}`, `read dump, line 2: unknown stage "moon"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			es, err := ReadDump(strings.NewReader(tt.text))
+			es, err := readDump(strings.NewReader(tt.text))
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
@@ -233,7 +261,7 @@ func FuzzReadDump(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		first, _ := ReadDump(bytes.NewReader(data))
+		first, _ := readDump(bytes.NewReader(data))
 		if len(first) == 0 {
 			return
 		}
@@ -242,7 +270,7 @@ func FuzzReadDump(f *testing.F) {
 		if err := r.Dump(&b); err != nil {
 			t.Fatal(err)
 		}
-		second, err := ReadDump(bytes.NewReader(b.Bytes()))
+		second, err := readDump(bytes.NewReader(b.Bytes()))
 		if err != nil || len(second) != len(first) {
 			t.Fatalf("%d events became %d: %v", len(first), len(second), err)
 		}
