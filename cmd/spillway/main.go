@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/spillway-llm/spillway/internal/sim"
 )
 
 type cli struct {
@@ -17,6 +20,9 @@ type cli struct {
 	Check   checkCmd   `cmd:"" help:"Check a configuration file, hash a key, or print the file's JSON Schema."`
 	Mock    mockCmd    `cmd:"" help:"Run a simulated model server: limited slots, realistic times, faults on demand."`
 	Load    loadCmd    `cmd:"" help:"Offer load to an API as many independent callers would, and say what they experienced."`
+	Sim     simCmd     `cmd:"" help:"Play recorded requests or a story against the gateway's own decisions, in virtual time, and put other policies beside them."`
+	Tune    tuneCmd    `cmd:"" help:"Find the load from which lateness cascades, and print thresholds that follow from it as a patch for the configuration."`
+	Replay  replayCmd  `cmd:"" help:"Tell a fresh decision core what a gateway recorded, and check that it decides the same."`
 	Demo    demoCmd    `cmd:"" help:"Run the same overload with and without the gateway, and compare."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
@@ -32,9 +38,19 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// deciders are the names that sim --compare takes.
+func deciders() string {
+	var names []string
+	for _, line := range sim.Deciders() {
+		name, _, _ := strings.Cut(line, " ")
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
 func main() {
 	var c cli
-	parser := kong.Must(&c, kong.Name("spillway"), kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+	parser := kong.Must(&c, kong.Name("spillway"), kong.Vars{"deciders": deciders()}, kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Description("An LLM API gateway that stays up under overload.\n\n"+
 			"Try it:  spillway serve      then  curl http://127.0.0.1:8080/v1/models\n"+
 			"         spillway demo       shows what it does under overload"))

@@ -21,6 +21,7 @@ type serveCmd struct {
 	Config string `type:"path" placeholder:"FILE" env:"SPILLWAY_CONFIG" help:"Configuration file. It is read again when it changes, and on SIGHUP."`
 	Listen string `placeholder:"ADDR" env:"SPILLWAY_LISTEN" help:"Address for callers; wins over the file."`
 	Ops    string `placeholder:"ADDR" env:"SPILLWAY_OPS" help:"Address for operators (health, metrics); wins over the file."`
+	Record string `type:"path" placeholder:"FILE" help:"Write every event of the decision core to a new file, at most 4 GiB, for spillway replay and sim --trace. It has names of tenants and sessions, no content."`
 }
 
 // embedded is the configuration of a gateway that was given none: a simulated
@@ -59,7 +60,16 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	}
 	var sims simulations
 	defer sims.stop()
-	g, err := gateway.New(cfg, gateway.Options{Log: logger, Simulate: sims.start})
+	options := gateway.Options{Log: logger, Simulate: sims.start}
+	if c.Record != "" {
+		f, err := os.OpenFile(c.Record, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // two processes in one file cannot be replayed
+		if err != nil {
+			return usageError{fmt.Errorf("record: %w", err)}
+		}
+		defer f.Close()
+		options.Record = f
+	}
+	g, err := gateway.New(cfg, options)
 	if err != nil {
 		return usageError{err}
 	}

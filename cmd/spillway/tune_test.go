@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/load"
+	"github.com/spillway-llm/spillway/internal/sim"
+)
+
+// tunable is a gateway of two pools, of which the trace uses one, with limits
+// that stand in each other's way.
+const tunable = `
+providers: {gpu: {base_url: "http://127.0.0.1:1/v1"}}
+models:
+  chat: {deployments: [{provider: gpu, model: big, concurrency: 12}]}
+  spare: {deployments: [{provider: gpu}]}
+tenants:
+  - {name: bank, keys: ["sha256:695673883ea7012a1ccbfc2683d97a8b5947a5c44c035128b4fbbd8d04712b09"], concurrency: 1, limits: {rpm: 600}}
+simulation:
+  upstreams: {chat: {slots: 8, mean: 1s}}
+  callers: [{share: 100, deadline: 5s}]
+`
+
+func TestTuneOnATrace(t *testing.T) {
+	dir := t.TempDir()
+	file, trace := filepath.Join(dir, "spillway.yaml"), filepath.Join(dir, "trace.csv")
+	write(t, file, tunable)
+	rows, at := "t,tenant,model,input,output\n", 0.0
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 2000 {
+		at += rng.ExpFloat64() / 5
+		rows += fmt.Sprintf("%.3f,%s,chat,100,50\n", at, []string{"bank", "shop"}[i%2])
+	}
+	write(t, trace, rows)
+	out, err := command(t, "tune", "--config", file, "--trace", trace).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(out)
+	for _, want := range []string{
+		"model chat: 8 slots, a call takes ", "unprotected, lateness cascades between load 0.", "late, in per cent, over load 0.3 to 2",
+		"at load 1.3:", "as configured", "concurrency: 8}", "queue:", "low: ", "high: ", "total: ", "per_tenant: ",
+		"bank at chat: rpm 600, concurrency 1 x 60 s / ", "warning: bank at chat: rpm is out of reach", "warning: chat: concurrency 12 is above the 8 slots",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "spare") || strings.Contains(text, dir) {
+		t.Errorf("it speaks of what was not asked:\n%s", text)
+	}
+	c := applied(t, tunable, text)
+	if q := c.Models["chat"].Queue; q.Low <= 0 || q.High > 4*time.Second || q.Total > 100 || c.Models["chat"].Deployments[0].Concurrency != 8 || c.Models["chat"].Deployments[0].Model != "big" {
+		t.Errorf("applied: %+v, %+v", q, c.Models["chat"].Deployments)
+	}
+	if again, _ := command(t, "tune", "--config", file, "--trace", trace).Output(); string(again) != text {
+		t.Error("a second run says something else")
+	}
+}
+
+// applied lays the patch over the file, as docs/simulator.md describes it.
+func applied(t *testing.T, file, patch string) *config.Config {
+	t.Helper()
+	var a, b map[string]any
+	if err := errors.Join(yaml.Unmarshal([]byte(file), &a), yaml.Unmarshal([]byte(patch), &b)); err != nil {
+		t.Fatal(err)
+	}
+	changes, ok := b["models"].(map[string]any)
+	if len(b) != 1 || !ok {
+		t.Fatalf("the patch has more or less than models: %v", b)
+	}
+	for name, change := range changes {
+		maps.Copy(a["models"].(map[string]any)[name].(map[string]any), change.(map[string]any))
+	}
+	text, err := yaml.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Parse("patched.yaml", text, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return c
+}
+
+func TestTuneOnALiveTarget(t *testing.T) {
+	mock := command(t, "mock", "--listen", "127.0.0.1:0", "--slots", "2", "--service-mean", "20ms", "--seed", "1")
+	pipe, _ := mock.StdoutPipe()
+	if err := mock.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { mock.Process.Kill(); mock.Wait() })
+	line, err := bufio.NewReader(pipe).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(line, "http://")
+	host, _, _ := strings.Cut(rest, "/v1")
+	file := filepath.Join(t.TempDir(), "spillway.yaml")
+	write(t, file, "providers: {gpu: {base_url: \"http://127.0.0.1:1/v1\"}}\nmodels: {chat: {deployments: [{provider: gpu, model: big}]}}\n")
+	out, err := command(t, "tune", "--config", file, "--target", "http://"+host+"/v1", "--rate", "40", "--max-rate", "100", "--step", "300ms", "--deadline", "2s", "--output", "2").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := applied(t, "models: {chat: {}}\nproviders: {gpu: {base_url: \"http://127.0.0.1:1/v1\"}}\n", string(out))
+	if d := c.Models["chat"].Deployments[0]; d.Model != "big" || d.Concurrency < 1 || d.Concurrency > 10 || !strings.Contains(string(out), "less a tenth") {
+		t.Errorf("%+v from\n%s", d, out)
+	}
+}
+
+func TestTuneIsToldWhatItNeeds(t *testing.T) {
+	dir := t.TempDir()
+	two := filepath.Join(dir, "two.yaml")
+	write(t, two, tunable)
+	for _, tt := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{}, 2, "--config FILE and --trace FILE"},
+		{[]string{"--config", two, "--trace", two, "--load", "1.3"}, 2, "--load has no place"},
+		{[]string{"--config", two, "--trace", two, "--target", "http://127.0.0.1:1/v1"}, 2, "either --trace or --target"},
+		{[]string{"--target", "http://127.0.0.1:1/v1"}, 2, "--config"},
+		{[]string{"--config", two, "--target", "http://127.0.0.1:1/v1"}, 2, "2 models: say with --model"},
+		{[]string{"--config", two, "--target", "http://127.0.0.1:1/v1", "--model", "chta"}, 2, `no model "chta"`},
+		{[]string{"--config", two, "--target", "127.0.0.1:1", "--model", "chat"}, 2, "target"},
+		{[]string{"--config", two, "--target", "http://127.0.0.1:1/v1", "--model", "chat", "--rate", "0"}, 2, "--rate"},
+		{[]string{"--config", two, "--target", "http://127.0.0.1:1/v1", "--model", "chat", "--step", "100ms", "--rate", "50", "--deadline", "1s"}, 1, "nothing was answered in time"},
+	} {
+		cmd := command(t, append([]string{"tune"}, tt.args...)...)
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(string(out), tt.says) {
+			t.Errorf("tune %s: code %d, want %d and %q in\n%s", strings.Join(tt.args, " "), code, tt.code, tt.says, out)
+		}
+	}
+}
+
+// The first measurement is the baseline; waits are what later ones add to it.
+func TestMeasured(t *testing.T) {
+	figures := func(onTime int64, mean, p95 float64) *load.Summary {
+		s := &load.Summary{}
+		s.Offered, s.OnTime, s.Duration = 100, onTime, 10
+		if p95 > 0 {
+			s.LatencyMean, s.LatencyP95 = &mean, &p95
+		}
+		return s
+	}
+	var r sim.Ramp
+	for _, s := range []*load.Summary{figures(100, 1, 2), figures(97, 2, 5), figures(99, 0.5, 1.5), figures(0, 0, 0)} {
+		if err := measured(&r, s, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Service != time.Second || r.Service95 != 2*time.Second || r.Patience != 8*time.Second {
+		t.Errorf("baseline %+v", r.Profile)
+	}
+	for i, want := range []struct {
+		late float64
+		wait time.Duration
+	}{{0, 0}, {0.03, 3 * time.Second}, {0.01, 0}, {1, 10 * time.Second}} {
+		if s := r.Steps[i]; s.Rate != 10 || s.Late < want.late-1e-9 || s.Late > want.late+1e-9 || s.Wait95 != want.wait {
+			t.Errorf("step %d: %+v, want %+v", i, s, want)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
+
+// visit is one request of a caller, with all its attempts.
+type visit struct {
+	arrival  Arrival
+	manners  *Manners
+	room     *room
+	counts   *counts // of its tenant and class
+	work     work
+	intended time.Time // first try
+
+	id       admit.ID
+	gen      uint32    // moves on when the visit ends, so that its events are void
+	offered  time.Time // this attempt
+	started  time.Time
+	firstAt  time.Time // the first token came
+	attempt  int
+	state    state
+	job      job
+	failure  admit.Outcome
+	promised time.Duration // predicted wait
+	stage    admit.Stage   // of its last refusal
+	ahead    *visit        // in its tenant's queue, while it waits
+	behind   *visit
+	ghosts   []ghost // refused requests that would stand right behind it
+}
+
+type state uint8
+
+const (
+	outside state = iota // between attempts, or ended
+	waiting
+	running
+)
+
+// ending is how a visit ends.
+type ending uint8
+
+const (
+	endOnTime  ending = iota
+	endLate           // answered, or abandoned, after its deadline
+	endExpired        // dropped from the queue after it had been admitted
+	endRefused
+	endLeft
+	endFailed
+	numEndings = iota
+)
+
+// backoff is what the official SDKs wait without advice: half a second,
+// doubled each time, at most 8 s, less up to a quarter.
+func (r *Run) backoff(attempt int) time.Duration {
+	d := min(500*time.Millisecond<<min(attempt, 5), 8*time.Second)
+	return time.Duration(float64(d) * (1 - 0.25*r.manners.Float64()))
+}
+
+var polite = &Manners{}
+
+func (r *Run) arrive(a Arrival) {
+	v := r.newVisit()
+	v.arrival, v.manners, v.intended, v.room = a, a.Manners, r.now, r.room(a.Model)
+	if v.manners == nil {
+		v.manners = polite
+	}
+	if v.room != nil {
+		v.work = v.room.server.draw(r.drawing, &a)
+	}
+	v.counts = r.tally.offered(r, v)
+	if a.Deadline > 0 && !v.manners.Patient {
+		r.at(r.now.Add(a.Deadline), event{kind: kindGiveUp, visit: v, gen: v.gen})
+	}
+	if v.manners.Leave > 0 && r.manners.Float64() < v.manners.Leave {
+		r.at(r.now.Add(time.Duration(r.manners.Float64()*float64(a.Deadline))), event{kind: kindLeave, visit: v, gen: v.gen})
+	}
+	r.offer(v)
+}
+
+func (r *Run) newVisit() *visit {
+	if n := len(r.spare); n > 0 {
+		v := r.spare[n-1]
+		r.spare = r.spare[:n-1]
+		*v = visit{gen: v.gen}
+		return v
+	}
+	return new(visit)
+}
+
+func (r *Run) offer(v *visit) {
+	r.lastID++
+	v.id, v.offered, v.state, v.firstAt = r.lastID, r.now, outside, time.Time{}
+	v.promised = 0
+	v.counts.attempts++
+	r.visits[v.id] = v
+	q := admit.Request{
+		ID: v.id, Tenant: v.arrival.Tenant, Model: v.arrival.Model, Class: v.arrival.Class, Attempt: v.attempt,
+		Input: v.arrival.Input, Bytes: 4 * v.arrival.Input, Stream: v.arrival.Stream, Arrived: r.now,
+	}
+	if v.manners.Capped {
+		q.MaxOutput = v.arrival.Output
+	}
+	if v.arrival.Deadline > 0 {
+		left := v.intended.Add(v.arrival.Deadline).Sub(r.now)
+		if v.manners.Told > 0 {
+			left = time.Duration(float64(left) * v.manners.Told)
+		}
+		q.Deadline = r.now.Add(left)
+	}
+	r.take(r.decider.Offer(r.now, q))
+}
+
+func (r *Run) queued(v *visit, d *admit.Decision) {
+	if d.Stage != admit.StageAgain {
+		v.promised = d.Wait
+	}
+	v.state = waiting
+	v.room.waiting[v.arrival.Class]++
+	v.room.joined(v)
+}
+
+// unqueue takes a visit off the queue.
+func (r *Run) unqueue(v *visit) {
+	if v.state != waiting {
+		return
+	}
+	v.room.waiting[v.arrival.Class]--
+	v.room.parted(v)
+	v.state = outside
+}
+
+// begin sends a visit upstream.
+func (r *Run) begin(v *visit) {
+	v.room.served(r.now, v)
+	r.unqueue(v)
+	v.state, v.started = running, r.now
+	r.tally.began(r, v)
+	if o, ok := v.room.server.admit(r.now, v.arrival.Input+v.arrival.Output, r.manners); !ok {
+		v.failure = o
+		r.at(r.now.Add(time.Millisecond), event{kind: kindFailure, visit: v, gen: v.gen})
+		return
+	}
+	r.lastJob++
+	v.job = job{visit: v, work: v.work, seq: r.lastJob}
+	v.room.server.begin(r.now, &v.job)
+}
+
+// answered is the end of a complete answer.
+func (r *Run) answered(v *visit) {
+	done := r.now
+	if v.arrival.Stream {
+		done = v.firstAt
+	}
+	how := endOnTime
+	if v.arrival.Deadline > 0 && done.After(v.intended.Add(v.arrival.Deadline)) {
+		how = endLate
+	}
+	id := v.id
+	o := admit.Outcome{Status: 200, OK: true, Known: true, Input: v.arrival.Input, Output: v.arrival.Output}
+	r.tally.worked(r, v, how == endOnTime)
+	r.close(v, how)
+	r.take(r.decider.Finish(r.now, id, o))
+}
+
+// failed is the end of an attempt that the upstream did not take.
+func (r *Run) failed(v *visit) {
+	id := v.id
+	ds := r.decider.Finish(r.now, id, v.failure)
+	for i := range ds {
+		if ds[i].ID == id { // the policy tries again by itself
+			v.state = outside
+			r.take(ds)
+			return
+		}
+	}
+	delete(r.visits, id)
+	v.state = outside
+	r.take(ds)
+	wait := v.failure.RetryAfter
+	if wait == 0 {
+		wait = r.backoff(v.attempt)
+	}
+	r.again(v, wait, endFailed)
+}
+
+// refused is the caller reading a refusal.
+func (r *Run) refused(v *visit, d *admit.Decision) {
+	admitted := v.state == waiting
+	r.tally.refused(r, v, d, admitted)
+	r.unqueue(v)
+	delete(r.visits, v.id)
+	v.stage = d.Stage
+	how := endRefused
+	if admitted {
+		how = endExpired
+	}
+	switch {
+	case v.manners.Hasty:
+		r.again(v, 500*time.Millisecond, how)
+	case d.NoRetry:
+		r.close(v, how)
+	case d.RetryAfter == 0:
+		r.again(v, r.backoff(v.attempt), how)
+	case d.RetryAfter > 59*time.Second:
+		r.close(v, how) // the gateway then asks not to retry
+	default:
+		r.again(v, d.RetryAfter, how)
+	}
+}
+
+// again comes back if there is an attempt and time left.
+func (r *Run) again(v *visit, after time.Duration, otherwise ending) {
+	late := v.arrival.Deadline > 0 && r.now.Add(after).After(v.intended.Add(v.arrival.Deadline))
+	if v.attempt >= v.manners.Retries || late {
+		r.close(v, otherwise)
+		return
+	}
+	v.attempt++
+	r.at(r.now.Add(after), event{kind: kindAgain, visit: v, gen: v.gen})
+}
+
+// leave is the caller hanging up.
+func (r *Run) leave(v *visit, how ending) {
+	was, id := v.state, v.id
+	switch was {
+	case waiting:
+		r.unqueue(v)
+	case running:
+		v.room.server.drop(r.now, &v.job)
+		r.tally.worked(r, v, false)
+	}
+	r.close(v, how)
+	switch was {
+	case waiting:
+		r.take(r.decider.Cancel(r.now, id))
+	case running:
+		r.take(r.decider.Finish(r.now, id, admit.Outcome{CallerGone: true}))
+	}
+}
+
+// close is the end of the whole request.
+func (r *Run) close(v *visit, how ending) {
+	delete(r.visits, v.id)
+	r.tally.closed(r, v, how)
+	v.gen++
+	v.state = outside
+	r.spare = append(r.spare, v)
+}

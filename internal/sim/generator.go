@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/core/queue"
+)
+
+// Caller is a stream of independent requests whose rate changes at given
+// times: exponential gaps, so that nobody knows of anybody.
+type Caller struct {
+	Name     string
+	Tenant   string // "" is Name
+	Tenants  int    // spread evenly over Tenant1 … TenantN; 0 is one tenant of that name
+	Model    string
+	Class    admit.Class
+	Rate     float64 // requests a second at the start
+	Changes  []RateChange
+	Deadline time.Duration
+	// DeadlineTo makes deadlines uniform between Deadline and this.
+	DeadlineTo time.Duration
+	Stream     bool
+	Manners    Manners
+	Input      int64 // mean tokens in; lengths are log-normal with Spread
+	Output     int64 // mean tokens out
+	Spread     float64
+}
+
+// RateChange is a new rate from a time on.
+type RateChange struct {
+	At   time.Duration
+	Rate float64
+}
+
+// Poisson gives the arrivals of callers until length. Each caller has a
+// random source of its own, so that one more does not move the others.
+func Poisson(callers []Caller, length time.Duration, seed uint64) Source {
+	p := &poisson{length: length}
+	p.heap = queue.NewHeap(func(a, b *talker) bool {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.index, b.index)) < 0
+	}, func(t *talker) *int { return &t.place })
+	for i := range callers {
+		t := &talker{caller: &callers[i], index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)+1))}
+		slices.SortStableFunc(t.caller.Changes, func(a, b RateChange) int { return cmp.Compare(a.At, b.At) })
+		if t.advance(length) {
+			p.heap.Push(t)
+		}
+	}
+	return p
+}
+
+type poisson struct {
+	length time.Duration
+	heap   *queue.Heap[*talker]
+}
+
+type talker struct {
+	caller *Caller
+	index  int
+	rng    *rand.Rand
+	at     time.Duration // of its next arrival
+	place  int
+}
+
+func (p *poisson) Next() (Arrival, bool, error) {
+	if p.heap.Len() == 0 {
+		return Arrival{}, false, nil
+	}
+	t := p.heap.Min()
+	a := t.arrival()
+	if t.advance(p.length) {
+		p.heap.Fix(t)
+	} else {
+		p.heap.Remove(t)
+	}
+	return a, true, nil
+}
+
+// advance draws the time of the next arrival: a unit of exponential patience
+// is used up at the rate of each moment.
+func (t *talker) advance(length time.Duration) bool {
+	patience := t.rng.ExpFloat64()
+	for t.at < length {
+		rate, until := t.rate(length)
+		if rate > 0 {
+			if gap := time.Duration(patience / rate * float64(time.Second)); t.at+gap < until {
+				t.at += gap
+				return true
+			}
+			patience -= (until - t.at).Seconds() * rate
+		}
+		t.at = until
+	}
+	return false
+}
+
+// rate is the rate now, and until when it holds.
+func (t *talker) rate(length time.Duration) (rate float64, until time.Duration) {
+	rate = t.caller.Rate
+	for _, c := range t.caller.Changes {
+		if c.At > t.at {
+			return rate, min(c.At, length)
+		}
+		rate = c.Rate
+	}
+	return rate, length
+}
+
+func (t *talker) arrival() Arrival {
+	c := t.caller
+	tenant := cmp.Or(c.Tenant, c.Name)
+	if c.Tenants > 0 {
+		tenant = fmt.Sprintf("%s%d", tenant, 1+t.rng.IntN(c.Tenants))
+	}
+	a := Arrival{
+		At: t.at, Tenant: tenant, Model: c.Model, Class: c.Class, Stream: c.Stream, Deadline: c.Deadline, Manners: &c.Manners, Group: c.Name,
+		Input: t.tokens(cmp.Or(c.Input, 100)), Output: t.tokens(cmp.Or(c.Output, 200)),
+	}
+	if c.DeadlineTo > c.Deadline {
+		a.Deadline += time.Duration(t.rng.Float64() * float64(c.DeadlineTo-c.Deadline))
+	}
+	return a
+}
+
+// tokens is log-normal with the mean, at least 1.
+func (t *talker) tokens(mean int64) int64 {
+	s := t.caller.Spread
+	if s == 0 {
+		return mean
+	}
+	return max(1, int64(float64(mean)*math.Exp(s*t.rng.NormFloat64()-s*s/2)))
+}

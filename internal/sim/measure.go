@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// measures are the words that a scenario may expect something of. Shares are
+// in per cent, times in seconds.
+var measures = map[string]func(*Figures) float64{
+	"slots":        func(f *Figures) float64 { return percent(f.GoodputWork) },
+	"wasted":       func(f *Figures) float64 { return percent(f.WastedWork) },
+	"ontime":       func(f *Figures) float64 { return percent(float64(f.OnTime) / float64(max(f.Offered-f.Left, 1))) },
+	"late":         func(f *Figures) float64 { return percent(f.ServedLate) },
+	"expired":      func(f *Figures) float64 { return percent(f.ExpiredInQueue) },
+	"refusals":     func(f *Figures) float64 { return float64(f.Refusals) },
+	"refused":      func(f *Figures) float64 { return percent(f.Refused) },
+	"failed":       func(f *Figures) float64 { return percent(float64(f.Failed) / float64(max(f.Offered, 1))) },
+	"attempts":     func(f *Figures) float64 { return f.AttemptsPerOffered },
+	"upstream":     func(f *Figures) float64 { return f.RunsPerOffered },
+	"refusal-mean": func(f *Figures) float64 { return f.RefusalMean },
+	"wait-mean":    func(f *Figures) float64 { return f.WaitMean },
+	"wait-p95":     func(f *Figures) float64 { return f.WaitP95 },
+	"wait-p99":     func(f *Figures) float64 { return f.WaitP99 },
+	"wait-mae":     func(f *Figures) float64 { return f.WaitMAE },
+	"latency-mean": func(f *Figures) float64 { return f.LatencyMean },
+}
+
+// wholeMeasures are those of a whole run, over everybody.
+var wholeMeasures = map[string]func(*Result) float64{
+	"goodput": func(r *Result) float64 { return percent(r.GoodputWork / max(r.PossibleWork, 1e-9)) },
+	"jain":    func(r *Result) float64 { return r.JainSlotSeconds },
+	"recovery": func(r *Result) float64 {
+		if r.Recovery == nil {
+			return r.Duration
+		}
+		return *r.Recovery
+	},
+	// of the clairvoyant's goodput, if the scenario is also played with it
+	"of-oracle": func(r *Result) float64 {
+		if r.OracleWork == nil {
+			return 0
+		}
+		return percent(r.GoodputWork / *r.OracleWork)
+	},
+}
+
+func measureNames() []string {
+	var names []string
+	for n := range measures {
+		names = append(names, n)
+	}
+	for n := range wholeMeasures {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (e *Expectation) measure(s *Scenario, results map[string]*Result) (float64, error) {
+	policy := e.Policy
+	if policy == "" {
+		policy = s.Policies[0]
+	}
+	r := results[policy]
+	if r == nil {
+		return 0, fmt.Errorf("%q is not among the policies of the scenario: %s", policy, strings.Join(s.Policies, ", "))
+	}
+	if f := wholeMeasures[e.Measure]; f != nil {
+		return f(r), nil
+	}
+	var who counts
+	for _, c := range r.counts {
+		named, err := path.Match(e.Who, c.group)
+		if err != nil {
+			return 0, fmt.Errorf("%q: %w", e.Who, err)
+		}
+		if e.Who == "" || named || e.Who == c.class.String() {
+			who.add(c)
+		}
+	}
+	if who.offered == 0 {
+		return 0, fmt.Errorf("nobody called %q made a request", e.Who)
+	}
+	if e.After > 0 {
+		return who.onTimeAfter(e.After), nil
+	}
+	f := who.figures(r.capacity)
+	return measures[e.Measure](&f), nil
+}
+
+// onTimeAfter is the share on time of the requests made after a time, in per
+// cent, those whose callers left early apart.
+func (c *counts) onTimeAfter(after time.Duration) float64 {
+	var offered, onTime int32
+	for _, x := range c.byTime[min(int(after/time.Second), len(c.byTime)):] {
+		offered += x.offered - x.left
+		onTime += x.onTime
+	}
+	return percent(float64(onTime) / float64(max(offered, 1)))
+}

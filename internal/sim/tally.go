@@ -1,0 +1,211 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
+
+// tally is the book of a run: what everybody experienced, by tenant and class,
+// and the course of it by second.
+type tally struct {
+	capacity  float64 // slots
+	byKey     map[countsKey]*counts
+	order     []*counts // by first appearance
+	course    []Second
+	disturbed time.Duration // when the last disturbance ended; 0 if there was none
+	stages    [admit.NumStages]int64
+	patience  time.Duration // the longest deadline
+}
+
+type countsKey struct {
+	group string
+	class admit.Class
+}
+
+// counts are one group of callers in one class.
+type counts struct {
+	group, tenant string
+	class         admit.Class
+	weight        float64
+
+	requests [numEndings]int64 // by ending
+	offered  int64
+	attempts int64
+	runs     int64
+	admitted int64 // attempts that were queued or run
+	refusals int64
+	feasible int64 // requests refused first although they would have made it
+
+	demand float64 // slot-seconds of all requests
+	onTime float64 // slot-seconds within the run of answers in time
+	wasted float64 // slot-seconds within the run of everything else
+
+	byTime []share // by the second in which requests were made
+
+	waits     sketch  // real waits of what started
+	toRefusal sketch  // from an attempt to its refusal
+	latency   sketch  // from the first try to the answer, or a stream's first token
+	waitError float64 // sum of |predicted - real| over what started
+}
+
+// share is how many requests of a second were answered in time, those whose
+// callers left early apart.
+type share struct{ offered, onTime, left int32 }
+
+func (c *counts) second(at time.Time) *share {
+	i := int(at.Sub(epoch) / time.Second)
+	for len(c.byTime) <= i {
+		c.byTime = append(c.byTime, share{})
+	}
+	return &c.byTime[i]
+}
+
+// Second is one second of the course of a run.
+type Second struct {
+	Offered, OnTime, Refused int32                  // by the second in which the request was made
+	Stages                   [admit.NumStages]int32 // Refused, by what decided last
+	Waiting                  [admit.NumClasses]int32
+	Running                  int32
+	Predicted, Real          float32 // sums of waits, seconds, over Started
+	Started                  int32
+	Asked                    float32 // slot-seconds that the requests of the second stand for
+	Slots                    float32
+}
+
+func newTally(p *admit.Policy) *tally {
+	t := &tally{byKey: map[countsKey]*counts{}}
+	for i := range p.Models {
+		t.capacity += float64(slotsOf(&p.Models[i]))
+	}
+	return t
+}
+
+func (t *tally) second(at time.Time) *Second {
+	i := int(at.Sub(epoch) / time.Second)
+	for len(t.course) <= i {
+		t.course = append(t.course, Second{})
+	}
+	return &t.course[i]
+}
+
+// until notes the state of queues for the seconds that have passed.
+func (t *tally) until(r *Run) {
+	if n := int(r.now.Sub(epoch) / time.Second); n < len(t.course) {
+		return
+	}
+	if r.now.After(r.end) && !r.more {
+		return
+	}
+	s := t.second(r.now)
+	for _, p := range r.order {
+		for class, n := range p.waiting {
+			s.Waiting[class] += int32(n)
+		}
+		s.Running += int32(p.server.running)
+		s.Slots += float32(min(slotsNow(r.world.Policy, p.name), p.server.Slots))
+	}
+}
+
+func slotsNow(p *admit.Policy, model string) int {
+	for i := range p.Models {
+		if p.Models[i].Name == model {
+			return slotsOf(&p.Models[i])
+		}
+	}
+	return 0
+}
+
+func (t *tally) offered(r *Run, v *visit) *counts {
+	group := v.arrival.Group
+	if group == "" {
+		group = v.arrival.Tenant
+	}
+	key := countsKey{group, v.arrival.Class}
+	c := t.byKey[key]
+	if c == nil {
+		c = &counts{group: group, tenant: v.arrival.Tenant, class: v.arrival.Class, weight: 1}
+		for i := range r.world.Policy.Tenants {
+			if x := &r.world.Policy.Tenants[i]; x.Name == c.tenant {
+				c.weight = float64(max(x.Weight, 1))
+			}
+		}
+		t.byKey[key] = c
+		t.order = append(t.order, c)
+	}
+	c.offered++
+	if v.room != nil {
+		asked := v.work.total * v.room.server.slow
+		c.demand += asked
+		t.second(r.now).Asked += float32(asked)
+	}
+	if d := v.arrival.Deadline; d > t.patience {
+		t.patience = d
+	}
+	t.second(r.now).Offered++
+	c.second(r.now).offered++
+	return c
+}
+
+func (t *tally) began(r *Run, v *visit) {
+	c := v.counts
+	c.runs++
+	c.admitted++
+	wait := r.now.Sub(v.offered).Seconds()
+	c.waits.add(wait)
+	c.waitError += math.Abs(v.promised.Seconds() - wait)
+	s := t.second(v.offered)
+	s.Started++
+	s.Predicted += float32(v.promised.Seconds())
+	s.Real += float32(wait)
+}
+
+func (t *tally) refused(r *Run, v *visit, d *admit.Decision, admitted bool) {
+	c := v.counts
+	c.refusals++
+	t.stages[d.Stage]++
+	c.toRefusal.add(r.now.Sub(v.offered).Seconds())
+	if admitted {
+		c.admitted++ // it never began
+	}
+	if v.attempt == 0 && !admitted && v.arrival.Deadline > 0 && v.room != nil {
+		v.room.haunt(v)
+	}
+}
+
+// worked books slot time that was spent on a visit, as far as it lies before
+// the last arrival: what is served after it would need arrivals to follow.
+func (t *tally) worked(r *Run, v *visit, inTime bool) {
+	to := r.now
+	if to.After(r.end) {
+		to = r.end
+	}
+	spent := max(to.Sub(v.started).Seconds(), 0)
+	if inTime {
+		v.counts.onTime += spent
+	} else {
+		v.counts.wasted += spent
+	}
+}
+
+func (t *tally) closed(r *Run, v *visit, how ending) {
+	c := v.counts
+	c.requests[how]++
+	s := t.second(v.intended)
+	switch how {
+	case endLeft:
+		c.second(v.intended).left++
+	case endOnTime:
+		s.OnTime++
+		c.second(v.intended).onTime++
+		done := r.now
+		if v.arrival.Stream {
+			done = v.firstAt
+		}
+		c.latency.add(done.Sub(v.intended).Seconds())
+	case endRefused, endExpired:
+		s.Refused++
+		s.Stages[v.stage]++
+	}
+}
