@@ -15,7 +15,7 @@ func TestReportedCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile("^\\| (B[0-9]{3}) \\| [^|]+ \\| [^|]+ \\| (.+?) \\| (.*?) ?\\|$")
+	row := regexp.MustCompile(`^\| (B[0-9]{3}) \| [^|]+ \| [^|]+ \| (.+?) \| (.*?) ?\|$`)
 	rows := 0
 	for line := range strings.Lines(string(data)) {
 		m := row.FindStringSubmatch(strings.TrimSpace(line))

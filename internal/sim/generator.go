@@ -47,6 +47,10 @@ func Poisson(callers []Caller, length time.Duration, seed uint64) Source {
 	}, func(t *talker) *int { return &t.place })
 	for i := range callers {
 		t := &talker{caller: &callers[i], index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)+1))}
+		t.tenants = append(t.tenants, cmp.Or(t.caller.Tenant, t.caller.Name))
+		for n := range t.caller.Tenants {
+			t.tenants = append(t.tenants, fmt.Sprintf("%s%d", t.tenants[0], n+1))
+		}
 		slices.SortStableFunc(t.caller.Changes, func(a, b RateChange) int { return cmp.Compare(a.At, b.At) })
 		if t.advance(length) {
 			p.heap.Push(t)
@@ -61,11 +65,12 @@ type poisson struct {
 }
 
 type talker struct {
-	caller *Caller
-	index  int
-	rng    *rand.Rand
-	at     time.Duration // of its next arrival
-	place  int
+	caller  *Caller
+	index   int
+	tenants []string // the name alone, then the numbered ones
+	rng     *rand.Rand
+	at      time.Duration // of its next arrival
+	place   int
 }
 
 func (p *poisson) Next() (Arrival, bool, error) {
@@ -114,9 +119,9 @@ func (t *talker) rate(length time.Duration) (rate float64, until time.Duration) 
 
 func (t *talker) arrival() Arrival {
 	c := t.caller
-	tenant := cmp.Or(c.Tenant, c.Name)
+	tenant := t.tenants[0]
 	if c.Tenants > 0 {
-		tenant = fmt.Sprintf("%s%d", tenant, 1+t.rng.IntN(c.Tenants))
+		tenant = t.tenants[1+t.rng.IntN(c.Tenants)]
 	}
 	a := Arrival{
 		At: t.at, Tenant: tenant, Model: c.Model, Class: c.Class, Stream: c.Stream, Deadline: c.Deadline, Manners: &c.Manners, Group: c.Name,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
 )
 
 // measures are the words that a scenario may expect something of. Shares are
@@ -72,33 +74,48 @@ func (e *Expectation) measure(s *Scenario, results map[string]*Result) (float64,
 	if f := wholeMeasures[e.Measure]; f != nil {
 		return f(r), nil
 	}
+	if _, err := path.Match(e.Who, ""); err != nil {
+		return 0, fmt.Errorf("%q: %w", e.Who, err)
+	}
+	if e.After > 0 {
+		return e.onTimeAfter(r)
+	}
 	var who counts
 	for _, c := range r.counts {
-		named, err := path.Match(e.Who, c.group)
-		if err != nil {
-			return 0, fmt.Errorf("%q: %w", e.Who, err)
-		}
-		if e.Who == "" || named || e.Who == c.class.String() {
+		if e.means(c.group, c.class) {
 			who.add(c)
 		}
 	}
 	if who.offered == 0 {
-		return 0, fmt.Errorf("nobody called %q made a request", e.Who)
-	}
-	if e.After > 0 {
-		return who.onTimeAfter(e.After), nil
+		return 0, e.nobody()
 	}
 	f := who.figures(r.capacity)
 	return measures[e.Measure](&f), nil
 }
 
+// means says whether the expectation is about a group in a class.
+func (e *Expectation) means(group string, class admit.Class) bool {
+	named, _ := path.Match(e.Who, group)
+	return e.Who == "" || named || e.Who == class.String()
+}
+
+func (e *Expectation) nobody() error { return fmt.Errorf("nobody called %q made a request", e.Who) }
+
 // onTimeAfter is the share on time of the requests made after a time, in per
 // cent, those whose callers left early apart.
-func (c *counts) onTimeAfter(after time.Duration) float64 {
+func (e *Expectation) onTimeAfter(r *Result) (float64, error) {
 	var offered, onTime int32
-	for _, x := range c.byTime[min(int(after/time.Second), len(c.byTime)):] {
-		offered += x.offered - x.left
-		onTime += x.onTime
+	for _, c := range r.courses {
+		if !e.means(c.group, c.class) {
+			continue
+		}
+		for _, x := range c.byTime[min(int(e.After/time.Second), len(c.byTime)):] {
+			offered += x.offered - x.left
+			onTime += x.onTime
+		}
 	}
-	return percent(float64(onTime) / float64(max(offered, 1)))
+	if offered == 0 {
+		return 0, e.nobody()
+	}
+	return percent(float64(onTime) / float64(offered)), nil
 }

@@ -78,6 +78,7 @@ type Result struct {
 	Groups []Group  `json:"-"` // in order of first appearance
 
 	counts   []*counts
+	courses  []*course
 	capacity float64 // slot-seconds
 }
 
@@ -94,14 +95,23 @@ func (t *tally) result(r *Run) *Result {
 	out := &Result{
 		Duration: length, Stages: map[string]int64{}, Tenants: map[string]Figures{}, Classes: map[string]Figures{}, Course: t.course,
 		JainSlotSeconds: t.jain(capacity), Recovery: t.recovery(),
-		PossibleWork: t.possible() / capacity, counts: t.order, capacity: capacity,
+		PossibleWork: t.possible() / capacity, counts: t.order, courses: t.courses, capacity: capacity,
 	}
 	var all counts
+	var groups []*counts
 	tenants, classes := map[string]*counts{}, map[string]*counts{}
 	for _, c := range t.order {
 		all.add(c)
 		into(tenants, c.tenant).add(c)
 		into(classes, c.class.String()).add(c)
+		i := slices.IndexFunc(groups, func(g *counts) bool { return g.group == c.group && g.class == c.class })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, &counts{group: c.group, class: c.class})
+		}
+		groups[i].add(c)
+	}
+	for _, c := range groups {
 		out.Groups = append(out.Groups, Group{c.group, c.class, c.figures(capacity)})
 	}
 	out.Figures = all.figures(capacity)
@@ -133,13 +143,6 @@ func (c *counts) add(o *counts) {
 	c.offered, c.attempts, c.runs, c.admitted = c.offered+o.offered, c.attempts+o.attempts, c.runs+o.runs, c.admitted+o.admitted
 	c.refusals, c.feasible = c.refusals+o.refusals, c.feasible+o.feasible
 	c.demand, c.onTime, c.wasted, c.waitError = c.demand+o.demand, c.onTime+o.onTime, c.wasted+o.wasted, c.waitError+o.waitError
-	for i, x := range o.byTime {
-		if i == len(c.byTime) {
-			c.byTime = append(c.byTime, share{})
-		}
-		y := &c.byTime[i]
-		*y = share{y.offered + x.offered, y.onTime + x.onTime, y.left + x.left}
-	}
 	c.waits.merge(&o.waits)
 	c.toRefusal.merge(&o.toRefusal)
 	c.latency.merge(&o.latency)

@@ -13,6 +13,7 @@ type tally struct {
 	capacity  float64 // slots
 	byKey     map[countsKey]*counts
 	order     []*counts // by first appearance
+	courses   []*course
 	course    []Second
 	disturbed time.Duration // when the last disturbance ended; 0 if there was none
 	stages    [admit.NumStages]int64
@@ -20,11 +21,11 @@ type tally struct {
 }
 
 type countsKey struct {
-	group string
-	class admit.Class
+	group, tenant string
+	class         admit.Class
 }
 
-// counts are one group of callers in one class.
+// counts are one tenant in one class, as far as it belongs to one group of callers.
 type counts struct {
 	group, tenant string
 	class         admit.Class
@@ -42,7 +43,7 @@ type counts struct {
 	onTime float64 // slot-seconds within the run of answers in time
 	wasted float64 // slot-seconds within the run of everything else
 
-	byTime []share // by the second in which requests were made
+	course *course // of its group
 
 	waits     sketch  // real waits of what started
 	toRefusal sketch  // from an attempt to its refusal
@@ -54,7 +55,15 @@ type counts struct {
 // callers left early apart.
 type share struct{ offered, onTime, left int32 }
 
-func (c *counts) second(at time.Time) *share {
+// course is the shares on time of one group in one class, by the second in
+// which requests were made.
+type course struct {
+	group  string
+	class  admit.Class
+	byTime []share
+}
+
+func (c *course) second(at time.Time) *share {
 	i := int(at.Sub(epoch) / time.Second)
 	for len(c.byTime) <= i {
 		c.byTime = append(c.byTime, share{})
@@ -122,7 +131,7 @@ func (t *tally) offered(r *Run, v *visit) *counts {
 	if group == "" {
 		group = v.arrival.Tenant
 	}
-	key := countsKey{group, v.arrival.Class}
+	key := countsKey{group, v.arrival.Tenant, v.arrival.Class}
 	c := t.byKey[key]
 	if c == nil {
 		c = &counts{group: group, tenant: v.arrival.Tenant, class: v.arrival.Class, weight: 1}
@@ -130,6 +139,15 @@ func (t *tally) offered(r *Run, v *visit) *counts {
 			if x := &r.world.Policy.Tenants[i]; x.Name == c.tenant {
 				c.weight = float64(max(x.Weight, 1))
 			}
+		}
+		for _, o := range t.courses {
+			if o.group == group && o.class == c.class {
+				c.course = o
+			}
+		}
+		if c.course == nil {
+			c.course = &course{group: group, class: c.class}
+			t.courses = append(t.courses, c.course)
 		}
 		t.byKey[key] = c
 		t.order = append(t.order, c)
@@ -144,7 +162,7 @@ func (t *tally) offered(r *Run, v *visit) *counts {
 		t.patience = d
 	}
 	t.second(r.now).Offered++
-	c.second(r.now).offered++
+	c.course.second(r.now).offered++
 	return c
 }
 
@@ -195,10 +213,10 @@ func (t *tally) closed(r *Run, v *visit, how ending) {
 	s := t.second(v.intended)
 	switch how {
 	case endLeft:
-		c.second(v.intended).left++
+		c.course.second(v.intended).left++
 	case endOnTime:
 		s.OnTime++
-		c.second(v.intended).onTime++
+		c.course.second(v.intended).onTime++
 		done := r.now
 		if v.arrival.Stream {
 			done = v.firstAt

@@ -15,7 +15,6 @@ type trace struct {
 	rows    rowReader
 	lines   *lines
 	order   *queue.Heap[*heldRow]
-	free    *heldRow
 	seq     uint64
 	began   time.Time     // zero if the trace has no time of day
 	origin  time.Duration // in the trace's own time

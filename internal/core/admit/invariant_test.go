@@ -26,18 +26,6 @@ func (l *ledger) settled(id ID) {
 	delete(l.ran, id)
 }
 
-func (l *ledger) took(now time.Time, ds []Decision) {
-	for _, d := range ds {
-		if !l.open[d.ID] {
-			panic(fmt.Sprintf("decision %v on request %d, which has ended", d.Verdict, d.ID))
-		}
-		if d.Verdict == Reject && d.RetryAfter < 0 {
-			panic("a refusal asks to come back in the past")
-		}
-	}
-	l.decided(now)
-}
-
 // decided checks the controller itself.
 func (l *ledger) decided(now time.Time) {
 	if err := check(l.c, now); err != "" {

@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+)
+
+// A mistyped story is told where and what was expected.
+func TestParseErrors(t *testing.T) {
+	for story, want := range map[string]string{
+		"slotz 3":                             `x:1: unknown word "slotz"; known are at, caller, class, expect, for,`,
+		"slots 16\n\n# a remark\nslots none":  `x:4: slots: "none" is not a number of slots`,
+		"slots":                               "x:1: slots: give a number of slots",
+		"for 3":                               `x:1: for: "3" is not a time above zero, such as 250ms or 1m30s`,
+		"for -3s":                             `x:1: for: "-3s" is not a time above zero`,
+		"for":                                 "x:1: for: takes one value, not 0",
+		"observe yes":                         "x:1: observe: takes no value",
+		"caller":                              "x:1: caller: give a name",
+		"caller a rat=3":                      `x:1: caller: unknown option "rat"; known are capped, class, deadline,`,
+		"caller a class=urgent":               `x:1: caller: class=urgent: unknown class "urgent"; known are interactive, standard, batch, speculative`,
+		"caller a retries=-1":                 `x:1: caller: retries=-1: "-1" is not a whole number from zero`,
+		"caller a stream=yes":                 "x:1: caller: stream=yes: takes no value",
+		"caller a deadline=9s-":               `x:1: caller: deadline=9s-: "" is not a time above zero`,
+		"caller a rate=fast\nslots 1\nfor 1s": `x: rate fast: "fast" is not a number from zero`,
+		"at 20s":                              "x:1: at: give a time and what happens then",
+		"at 20s explode":                      `x:1: at: unknown happening "explode"; known are down, fail, limit, rate, slots, slow, tenant`,
+		"at 20s slow 0":                       "x:1: at: slow: a factor of zero",
+		"at 20s slow 3 until 10s":             "x:1: at: it ends at 10s, before it begins",
+		"at 20s rate b 3x":                    `x:1: at: rate: no caller "b" has been named above`,
+		"policies ours best":                  `x:1: policies: unknown policy "best"; known are ours, fifo,`,
+		"expect goodputt >= 3":                `x:1: expect: unknown measure "goodputt"; known are attempts,`,
+		"expect goodput 97%":                  "x:1: expect: give a measure, a comparison and a value",
+		"expect goodput about 97%":            "x:1: expect: end with >=, <= or == and a value",
+		"expect late after 3s >= 1":           `x:1: expect: only "ontime" can be cut by time`,
+		"queue order=random":                  `x:1: queue: order=random: unknown order "random"; known are adaptive, fifo, lifo`,
+		"slots 1\nfor 1s":                     "x: nobody calls",
+		"slots 1\ncaller a":                   "x: it does not say how long it is",
+		"for 1s\ncaller a":                    "x: it does not say how many slots there are",
+		strings.Repeat("x", 1<<17):            "x:1: bufio.Scanner: token too long",
+	} {
+		_, err := ParseScenario("x", strings.NewReader(story))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.40q: got %v, want %s…", story, err, want)
+		}
+	}
+}
+
+// Of whom something is expected must be somebody.
+func TestExpectOfNobody(t *testing.T) {
+	s, err := ParseScenario("x", strings.NewReader("slots 1\ncaller a rate=1\nfor 10s\nexpect ontime b >= 1%"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Tell(nil); err == nil || err.Error() != `line 4: nobody called "b" made a request` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzParseScenario(f *testing.F) {
+	f.Add("slots 16\ncaller a rate=1x deadline=1s-2s\nat 1s slow 2 until 3s\nfor 5s\nexpect ontime a after 1s >= 3%")
+	f.Fuzz(func(t *testing.T, story string) {
+		ParseScenario("x", strings.NewReader(story))
+	})
+}
