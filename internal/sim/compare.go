@@ -7,7 +7,7 @@ import "fmt"
 type Comparison struct {
 	Order   []string
 	Results map[string]*Result
-	Load    float64 // offered work over capacity, as expected from the tokens
+	Load    float64 // offered work over capacity
 }
 
 // Compare plays a workload with each policy. workload must give the same
@@ -28,6 +28,7 @@ func Compare(w World, workload func() (Source, error), policies []string) (*Comp
 			return nil, err
 		}
 	}
+	c.Load = c.Results[policies[0]].OfferedWork
 	if oracle := c.Results["oracle"]; oracle != nil {
 		for _, r := range c.Results {
 			r.Against(oracle)
