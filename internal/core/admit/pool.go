@@ -38,6 +38,7 @@ type outlook struct {
 	events    int
 	shares    [NumClasses]predict.Share
 	free      [NumClasses]float64 // slots left to the class by better ones
+	wanted    [NumClasses]float64 // slots that the tenants of the class wanted of late, all together
 	margin    float64             // what a predicted wait is multiplied with before it must fit
 }
 
@@ -132,7 +133,12 @@ func (p *pool) refresh(now time.Time) {
 	for class := range Class(NumClasses) {
 		slots := float64(p.slots)
 		p.free[class] = slots - min(taken, busiest*slots)
-		p.shares[class] = predict.NewShare(p.free[class], p.demandsOf(now, class, factor))
+		demands := p.demandsOf(now, class, factor)
+		p.wanted[class] = 0
+		for _, d := range demands {
+			p.wanted[class] += d.Slots
+		}
+		p.shares[class] = predict.NewShare(p.free[class], demands)
 		taken += p.rates[class].PerSecond(now) * factor
 	}
 }
@@ -206,6 +212,11 @@ func (p *pool) wait(now time.Time, l *lane) time.Duration {
 	factor := p.service.Factor()
 	share := p.shareOf(l)
 	own := float64(l.flow.Work()+q.Debt(l.flow)) / share
+	if rest := free - (p.wanted[l.class] - l.counted.Slots); rest > 0 {
+		// No longer than all that waits, and what others still bring, takes:
+		// tenants with little waiting do not take their share for ever.
+		own = min(own, float64(q.Work()+q.Debt(l.flow))/rest)
+	}
 	own = max(own, float64(q.Fresh())/free)
 	w := span((float64(better)/free + own) * factor)
 	w += p.service.Residual() / time.Duration(max(p.slots, 1))
