@@ -26,7 +26,7 @@ var mayImport = []struct {
 	may []string
 }{
 	{"cmd/*", []string{"internal/*", "internal/edge/*", "internal/core/*"}},
-	{"bench/*", []string{"internal/*", "internal/edge/*", "internal/core/*"}},
+	{"bench/*", []string{"bench/child", "internal/*", "internal/edge/*", "internal/core/*"}},
 	{"internal/gateway", []string{"internal/edge/*", "internal/core/*"}},
 	{"internal/sim", []string{"internal/edge/config", "internal/core/*"}}, // never I/O
 	{"internal/edge/upstream", []string{"internal/edge/wire", "internal/core/admit"}},

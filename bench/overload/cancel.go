@@ -63,7 +63,7 @@ func (b *bench) cancelLatency(ctx context.Context, s system) (mean float64, err 
 
 // leaveAll fills the slots and leaves them. It returns the slot seconds after that.
 func leaveAll(ctx context.Context, u *setup, key string) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	calls, leave := context.WithCancel(ctx)
 	var callers sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spillway-llm/spillway/bench/child"
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/load"
 )
@@ -37,7 +38,7 @@ type setup struct {
 
 	dir      string // of configurations, removed at the end
 	events   string // file for the recorded events; empty keeps none
-	children []*child
+	children []*child.Child
 	logs     []io.Closer
 }
 
@@ -74,7 +75,7 @@ func (b *bench) start(ctx context.Context, s system, tenants []load.Tenant, name
 }
 
 func (u *setup) run(ctx context.Context, name string, argv []string, announces *regexp.Regexp, keep io.Writer) ([]string, error) {
-	c, groups, err := start(ctx, name, argv, announces, keep)
+	c, groups, err := child.Start(ctx, name, argv, announces, keep)
 	if err == nil {
 		u.children = append(u.children, c)
 	}
@@ -151,7 +152,7 @@ func (u *setup) haproxy(ctx context.Context, upstream string) error {
 		return err
 	}
 	u.target = "http://" + address + "/v1"
-	return u.children[len(u.children)-1].answers(ctx, u.target+"/models")
+	return u.children[len(u.children)-1].Answers(ctx, u.target+"/models")
 }
 
 // haproxyBinary finds HAProxy, which Debian installs where users have no path.
@@ -171,7 +172,7 @@ func (u *setup) stop() error {
 		errs = append(errs, save(u.ops+"/debug/events", u.events))
 	}
 	for i := len(u.children) - 1; i >= 0; i-- {
-		errs = append(errs, u.children[i].stop())
+		errs = append(errs, u.children[i].Stop())
 	}
 	for _, l := range u.logs {
 		errs = append(errs, l.Close())

@@ -1,4 +1,6 @@
-package main
+// Package child runs the processes that a benchmark measures, and ends them by
+// their own handle.
+package child
 
 import (
 	"bufio"
@@ -21,8 +23,8 @@ const stopTime = 5 * time.Second
 // startTime is how long a child may take to say where it listens.
 const startTime = 15 * time.Second
 
-// child is a process that this program started.
-type child struct {
+// Child is a process that this program started.
+type Child struct {
 	name   string
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when err and last are set
@@ -30,10 +32,10 @@ type child struct {
 	last   string // line of its output
 }
 
-// start runs a program. If announces is given, start returns once a line of
+// Start runs a program. If announces is given, it returns once a line of
 // the program's output matches it, with the text of the groups. What the
 // program says goes to keep.
-func start(ctx context.Context, name string, argv []string, announces *regexp.Regexp, keep io.Writer) (*child, []string, error) {
+func Start(ctx context.Context, name string, argv []string, announces *regexp.Regexp, keep io.Writer) (*Child, []string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -51,7 +53,7 @@ func start(ctx context.Context, name string, argv []string, announces *regexp.Re
 		out.Close()
 		return nil, nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	c := &child{name: name, cancel: cancel, ended: make(chan struct{})}
+	c := &Child{name: name, cancel: cancel, ended: make(chan struct{})}
 	found := make(chan []string, 1)
 	read := make(chan struct{})
 	go func() {
@@ -74,7 +76,7 @@ func start(ctx context.Context, name string, argv []string, announces *regexp.Re
 		cancel()
 		return nil, nil, c.early()
 	case <-time.After(startTime):
-		return nil, nil, errors.Join(fmt.Errorf("start %s: it did not say where it listens within %v", name, startTime), c.stop())
+		return nil, nil, errors.Join(fmt.Errorf("start %s: it did not say where it listens within %v", name, startTime), c.Stop())
 	}
 }
 
@@ -102,8 +104,8 @@ func follow(out io.Reader, announces *regexp.Regexp, found chan<- []string, keep
 	}
 }
 
-// answers waits until a URL that the process serves is answered with 200.
-func (c *child) answers(ctx context.Context, url string) error {
+// Answers waits until a URL that the process serves is answered with 200.
+func (c *Child) Answers(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for {
@@ -129,13 +131,13 @@ func (c *child) answers(ctx context.Context, url string) error {
 	}
 }
 
-func (c *child) early() error {
+func (c *Child) early() error {
 	return fmt.Errorf("%s ended too early: %v (its last words: %s)", c.name, c.err, c.last)
 }
 
-// stop ends the process and waits for its end. It returns an error if the
+// Stop ends the process and waits for its end. It returns an error if the
 // process had ended before.
-func (c *child) stop() error {
+func (c *Child) Stop() error {
 	var err error
 	select {
 	case <-c.ended:

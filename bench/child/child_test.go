@@ -1,4 +1,4 @@
-package main
+package child
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 
 func TestChildAnnouncesAndStops(t *testing.T) {
 	var kept bytes.Buffer
-	c, groups, err := start(t.Context(), "shell", []string{"/bin/sh", "-c", "echo hello; echo at 127.0.0.1:9; exec sleep 60"}, regexp.MustCompile(`at (\S+)`), &kept)
+	c, groups, err := Start(t.Context(), "shell", []string{"/bin/sh", "-c", "echo hello; echo at 127.0.0.1:9; exec sleep 60"}, regexp.MustCompile(`at (\S+)`), &kept)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(groups) != 1 || groups[0] != "127.0.0.1:9" {
 		t.Errorf("it announced %q", groups)
 	}
-	if err := c.stop(); err != nil {
+	if err := c.Stop(); err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(kept.String(), "hello\n") {
@@ -26,7 +26,7 @@ func TestChildAnnouncesAndStops(t *testing.T) {
 }
 
 func TestChildThatEndsAtOnce(t *testing.T) {
-	_, _, err := start(t.Context(), "shell", []string{"/bin/sh", "-c", "echo no such file >&2; exit 3"}, regexp.MustCompile(`never`), new(bytes.Buffer))
+	_, _, err := Start(t.Context(), "shell", []string{"/bin/sh", "-c", "echo no such file >&2; exit 3"}, regexp.MustCompile(`never`), new(bytes.Buffer))
 	if err == nil || !strings.Contains(err.Error(), "no such file") || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("%v does not tell why", err)
 	}
@@ -34,7 +34,7 @@ func TestChildThatEndsAtOnce(t *testing.T) {
 
 func TestChildEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	c, _, err := start(ctx, "shell", []string{"/bin/sh", "-c", "exec sleep 60"}, nil, new(bytes.Buffer))
+	c, _, err := Start(ctx, "shell", []string{"/bin/sh", "-c", "exec sleep 60"}, nil, new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
 	}
