@@ -62,8 +62,9 @@ type Figures struct {
 	JainSlotSeconds *float64 `json:"jain_slot_seconds"`
 	// WastedSlotSeconds is the upstream's work for callers that had already gone.
 	WastedSlotSeconds *float64 `json:"wasted_slot_seconds"`
-	QueueP95          *float64 `json:"queue_p95_s"` // as Server-Timing of the answers says
-	Duration          float64  `json:"duration_s"`  // of the window
+	QueueP95          *float64 `json:"queue_p95_s"` // waits as Server-Timing of the answers says
+	QueueP99          *float64 `json:"queue_p99_s"`
+	Duration          float64  `json:"duration_s"` // of the window
 }
 
 // figures computes what needs no knowledge of the upstream. window is in seconds.
@@ -74,7 +75,7 @@ func (g *group) figures(window float64) Figures {
 		LatencyMean: g.latency.mean(), LatencyP50: g.latency.quantile(50), LatencyP95: g.latency.quantile(95), LatencyP99: g.latency.quantile(99),
 		TTFTP50: g.first.quantile(50), TTFTP99: g.first.quantile(99),
 		RefusalMean: g.refusal.mean(), RefusalP99: g.refusal.quantile(99),
-		QueueP95: g.queue.quantile(95),
+		QueueP95: g.queue.quantile(95), QueueP99: g.queue.quantile(99),
 	}
 	if g.refusal.h != nil {
 		f.RefusedAttempts = g.refusal.h.TotalCount()

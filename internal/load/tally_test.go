@@ -79,6 +79,7 @@ func TestSummaryFigures(t *testing.T) {
 	near("latency_p99_s", s.LatencyP99, 4)
 	near("ttft_p50_s", s.TTFTP50, 1)
 	near("queue_p95_s", s.QueueP95, 1)
+	near("queue_p99_s", s.QueueP99, 1)
 	if s.Attempts != 9 || s.AttemptsPerOffered != 9.0/8 || s.RefusedAttempts != 3 || s.FinalRefusals != 1 || s.GoodputRPS != 0.3 {
 		t.Errorf("attempts: %+v", s.Figures)
 	}
