@@ -4,7 +4,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GO ?= go
 
-.PHONY: help build demo test test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload update
+.PHONY: help build demo test test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-policies update
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,8 +46,14 @@ bench: ## the cost of decisions and of the edges, with allocations
 bench-proxy: build ## CPU and memory beside a bare reverse proxy and HAProxy
 	$(GO) run ./bench/proxy
 
-bench-overload: build ## goodput, fairness and priority under overload (about 20 minutes)
+bench-overload: build ## goodput, fairness and priority under overload (about 11 minutes)
 	$(GO) run ./bench/overload
 
+bench-agree: build ## live runs beside the simulator on the same requests (about 5 minutes)
+	$(GO) run ./bench/agree
+
+bench-policies: ## every policy on recorded load beside the clairvoyant (TRACES=directory of the Azure traces)
+	$(GO) run ./bench/policies -traces "$(TRACES)"
+
 update: ## rewrite golden files; look at the difference before you keep it
-	$(GO) test ./internal/core/admit ./internal/edge/config -update
+	$(GO) test ./internal/sim ./internal/edge/config -update

@@ -26,7 +26,8 @@ type visit struct {
 	failure  admit.Outcome
 	promised time.Duration // predicted wait
 	stage    admit.Stage   // of its last refusal
-	ahead    *visit        // in its tenant's queue, while it waits
+	lane     *lane         // its tenant's queue, once it was looked for
+	ahead    *visit        // in it, while it waits
 	behind   *visit
 	ghosts   []ghost // refused requests that would stand right behind it
 }

@@ -71,6 +71,25 @@ func TestTimesOfOneCall(t *testing.T) {
 	}
 }
 
+// The waits of answers in time leave out what started too late to be one, as a
+// caller never reads the wait of an answer that it did not get.
+func TestWaitsOfAnswersInTime(t *testing.T) {
+	const s = time.Second
+	var arrivals []Arrival
+	for range 3 {
+		arrivals = append(arrivals, Arrival{Tenant: "a", Model: "m", Deadline: 5 * s / 2})
+	}
+	w := World{Policy: policy(1, "a"), Upstreams: map[string]Upstream{"m": {Slots: 1, Mean: s}}, Decider: "fifo", Seed: 1}
+	r, err := Simulate(w, &list{arrivals})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// They start after 0, 1 and 2 s; the last is cut off at 2.5 s.
+	if r.OnTime != 2 || math.Abs(r.WaitP99-2) > 0.05 || math.Abs(r.QueueP99-1) > 0.05 || r.QueueP95 != r.QueueP99 {
+		t.Errorf("%d on time; p99 of all waits %v, of answers in time %v", r.OnTime, r.WaitP99, r.QueueP99)
+	}
+}
+
 // Calls that share the upstream slow each other down; the twin integrates
 // their progress in small steps.
 func TestSharedSpeedAgainstSmallSteps(t *testing.T) {

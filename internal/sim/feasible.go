@@ -30,12 +30,16 @@ type laneKey struct {
 }
 
 func (p *room) lane(v *visit) *lane {
+	if v.lane != nil {
+		return v.lane
+	}
 	key := laneKey{v.arrival.Tenant, v.arrival.Class}
 	l := p.lanes[key]
 	if l == nil {
 		l = &lane{}
 		p.lanes[key] = l
 	}
+	v.lane = l
 	return l
 }
 

@@ -17,7 +17,7 @@ import (
 func ParseScenario(name string, r io.Reader) (*Scenario, error) {
 	p := &parser{s: &Scenario{
 		Seed: 1, Upstream: Upstream{Mean: time.Second, Noise: 0.25}, Policies: []string{"ours"},
-		Policy: admit.Policy{Models: []admit.Model{{Name: scenarioModel}}},
+		Policy: admit.Policy{Models: []admit.Model{{Name: scenarioModel}}}, Static: map[string]int64{},
 	}}
 	in := bufio.NewScanner(r)
 	for p.line = 1; in.Scan(); p.line++ {
@@ -279,6 +279,7 @@ func (p *parser) addTenants(c *Caller) {
 			t := like
 			t.Name = n
 			p.s.Policy.Tenants = append(p.s.Policy.Tenants, t)
+			p.s.Static[n] = p.s.Static[name]
 		}
 	}
 }

@@ -45,7 +45,9 @@ type Figures struct {
 	WaitMean    float64 `json:"wait_mean_s"` // of what started
 	WaitP95     float64 `json:"wait_p95_s"`
 	WaitP99     float64 `json:"wait_p99_s"`
-	WaitMAE     float64 `json:"wait_mae_s"` // predicted against real
+	WaitMAE     float64 `json:"wait_mae_s"`  // predicted against real
+	QueueP95    float64 `json:"queue_p95_s"` // waits of answers in time, as their Server-Timing says
+	QueueP99    float64 `json:"queue_p99_s"`
 	LatencyMean float64 `json:"latency_mean_s"`
 	LatencyP99  float64 `json:"latency_p99_s"`
 
@@ -102,7 +104,14 @@ func (t *tally) result(r *Run) *Result {
 	tenants, classes := map[string]*counts{}, map[string]*counts{}
 	for _, c := range t.order {
 		all.add(c)
-		into(tenants, c.tenant).add(c)
+		if tenants[c.tenant] == nil {
+			tenants[c.tenant] = c // most have one class and one group: nothing to add up
+		} else {
+			sum := counts{}
+			sum.add(tenants[c.tenant])
+			sum.add(c)
+			tenants[c.tenant] = &sum
+		}
 		into(classes, c.class.String()).add(c)
 		i := slices.IndexFunc(groups, func(g *counts) bool { return g.group == c.group && g.class == c.class })
 		if i < 0 {
@@ -144,6 +153,7 @@ func (c *counts) add(o *counts) {
 	c.refusals, c.feasible = c.refusals+o.refusals, c.feasible+o.feasible
 	c.demand, c.onTime, c.wasted, c.waitError = c.demand+o.demand, c.onTime+o.onTime, c.wasted+o.wasted, c.waitError+o.waitError
 	c.waits.merge(&o.waits)
+	c.answered.merge(&o.answered)
 	c.toRefusal.merge(&o.toRefusal)
 	c.latency.merge(&o.latency)
 }
@@ -159,6 +169,7 @@ func (c *counts) figures(capacity float64) Figures {
 		RefusalMean: c.toRefusal.mean(), RefusalP99: c.toRefusal.quantile(0.99),
 		WaitMean: c.waits.mean(), WaitP95: c.waits.quantile(0.95), WaitP99: c.waits.quantile(0.99),
 		WaitMAE: c.waitError / float64(max(c.waits.n, 1)), LatencyMean: c.latency.mean(), LatencyP99: c.latency.quantile(0.99),
+		QueueP95: c.answered.quantile(0.95), QueueP99: c.answered.quantile(0.99),
 		AttemptsPerOffered: float64(c.attempts) / offered, RunsPerOffered: float64(c.runs) / offered,
 		WastedWork: c.wasted / capacity, SlotSeconds: c.onTime,
 	}
@@ -167,14 +178,17 @@ func (c *counts) figures(capacity float64) Figures {
 
 // jain is Jain's index over x = slot time by weighted max-min share.
 func (t *tally) jain(capacity float64) float64 {
-	tenants := map[string]*counts{}
+	type tenant struct{ weight, demand, onTime float64 }
+	tenants := map[string]*tenant{}
 	var names []string
 	for _, c := range t.order {
-		if tenants[c.tenant] == nil {
-			tenants[c.tenant] = &counts{weight: c.weight}
+		x := tenants[c.tenant]
+		if x == nil {
+			x = &tenant{weight: c.weight}
+			tenants[c.tenant] = x
 			names = append(names, c.tenant)
 		}
-		tenants[c.tenant].add(c)
+		x.demand, x.onTime = x.demand+c.demand, x.onTime+c.onTime
 	}
 	slices.SortFunc(names, func(a, b string) int {
 		x, y := tenants[a], tenants[b]

@@ -22,6 +22,8 @@ type Scenario struct {
 	Script   []Happening
 	Expects  []Expectation
 	Policies []string // deciders to play it with; the first is the one that is plotted
+	// Static are requests a minute by tenant that only policies without a better idea enforce: "limits" and "breaker".
+	Static map[string]int64
 }
 
 // Expectation is a bar: a measure of somebody and what it must come to.
@@ -42,6 +44,14 @@ const scenarioModel = "m"
 func (s *Scenario) Play(policy string, check func(Decider, time.Time)) (*Result, error) {
 	p := s.Policy
 	p.Models = slices.Clone(p.Models)
+	if policy == "limits" || policy == "breaker" {
+		p.Tenants = slices.Clone(p.Tenants)
+		for i := range p.Tenants {
+			if n := s.Static[p.Tenants[i].Name]; n > 0 {
+				p.Tenants[i].Limits = map[string]admit.Limits{"": {Requests: n}}
+			}
+		}
+	}
 	p.Defaults()
 	callers := slices.Clone(s.Callers)
 	for i := range callers {

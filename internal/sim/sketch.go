@@ -12,7 +12,12 @@ type sketch struct {
 	low     int // index of the first bucket
 }
 
-const sketchBase = 1.04 // a bucket's width: its middle is within 2 %
+const (
+	sketchBase  = 1.04 // a bucket's width: its middle is within 2 %
+	sketchChunk = 64   // buckets are added so many at a time
+)
+
+var logBase = math.Log(sketchBase)
 
 func (s *sketch) add(x float64) {
 	s.n++
@@ -21,18 +26,23 @@ func (s *sketch) add(x float64) {
 		s.zeros++
 		return
 	}
-	i := int(math.Floor(math.Log(x) / math.Log(sketchBase)))
+	*s.bucket(int(math.Floor(math.Log(x) / logBase)))++
+}
+
+// bucket is the one of an index, made if there is none.
+func (s *sketch) bucket(i int) *uint32 {
 	switch {
 	case len(s.buckets) == 0:
-		s.low = i
-		s.buckets = make([]uint32, 1)
+		s.low = i - sketchChunk/2
+		s.buckets = make([]uint32, sketchChunk)
 	case i < s.low:
-		s.buckets = append(make([]uint32, s.low-i), s.buckets...)
-		s.low = i
+		more := max(s.low-i, sketchChunk)
+		s.buckets = append(make([]uint32, more), s.buckets...)
+		s.low -= more
 	case i >= s.low+len(s.buckets):
-		s.buckets = append(s.buckets, make([]uint32, i-s.low-len(s.buckets)+1)...)
+		s.buckets = append(s.buckets, make([]uint32, max(i-s.low-len(s.buckets)+1, sketchChunk))...)
 	}
-	s.buckets[i-s.low]++
+	return &s.buckets[i-s.low]
 }
 
 // quantile is the value below which the share q lies; 0 if there is none.
@@ -60,19 +70,8 @@ func (s *sketch) mean() float64 {
 func (s *sketch) merge(o *sketch) {
 	s.n, s.sum, s.zeros = s.n+o.n, s.sum+o.sum, s.zeros+o.zeros
 	for i, n := range o.buckets {
-		if n == 0 {
-			continue
+		if n > 0 {
+			*s.bucket(o.low + i) += n
 		}
-		at := o.low + i
-		switch {
-		case len(s.buckets) == 0:
-			s.low, s.buckets = at, make([]uint32, 1)
-		case at < s.low:
-			s.buckets = append(make([]uint32, s.low-at), s.buckets...)
-			s.low = at
-		case at >= s.low+len(s.buckets):
-			s.buckets = append(s.buckets, make([]uint32, at-s.low-len(s.buckets)+1)...)
-		}
-		s.buckets[at-s.low] += n
 	}
 }

@@ -46,6 +46,7 @@ type counts struct {
 	course *course // of its group
 
 	waits     sketch  // real waits of what started
+	answered  sketch  // real waits of what was answered in time
 	toRefusal sketch  // from an attempt to its refusal
 	latency   sketch  // from the first try to the answer, or a stream's first token
 	waitError float64 // sum of |predicted - real| over what started
@@ -64,7 +65,7 @@ type course struct {
 }
 
 func (c *course) second(at time.Time) *share {
-	i := int(at.Sub(epoch) / time.Second)
+	i := secondOf(at)
 	for len(c.byTime) <= i {
 		c.byTime = append(c.byTime, share{})
 	}
@@ -83,6 +84,9 @@ type Second struct {
 	Slots                    float32
 }
 
+// secondOf numbers the seconds of a run, which begins with a whole one.
+func secondOf(at time.Time) int { return int(at.Unix() - epoch.Unix()) }
+
 func newTally(p *admit.Policy) *tally {
 	t := &tally{byKey: map[countsKey]*counts{}}
 	for i := range p.Models {
@@ -92,7 +96,7 @@ func newTally(p *admit.Policy) *tally {
 }
 
 func (t *tally) second(at time.Time) *Second {
-	i := int(at.Sub(epoch) / time.Second)
+	i := secondOf(at)
 	for len(t.course) <= i {
 		t.course = append(t.course, Second{})
 	}
@@ -101,7 +105,7 @@ func (t *tally) second(at time.Time) *Second {
 
 // until notes the state of queues for the seconds that have passed.
 func (t *tally) until(r *Run) {
-	if n := int(r.now.Sub(epoch) / time.Second); n < len(t.course) {
+	if secondOf(r.now) < len(t.course) {
 		return
 	}
 	if r.now.After(r.end) && !r.more {
@@ -222,6 +226,7 @@ func (t *tally) closed(r *Run, v *visit, how ending) {
 			done = v.firstAt
 		}
 		c.latency.add(done.Sub(v.intended).Seconds())
+		c.answered.add(v.started.Sub(v.offered).Seconds())
 	case endRefused, endExpired:
 		s.Refused++
 		s.Stages[v.stage]++

@@ -95,10 +95,12 @@ func (p *parser) tenant(words []string) error {
 	}
 	t := admit.Tenant{Name: words[0]}
 	var l admit.Limits
+	var static int64
 	err := readOptions(words[1:], map[string]func(string) error{
 		"weight": integer(&t.Weight), "concurrency": integer(&t.Concurrency), "lowtier": toggle(&t.LowTier),
-		"requests": integer(&l.Requests), "tokens": integer(&l.Tokens),
+		"requests": integer(&l.Requests), "tokens": integer(&l.Tokens), "static": integer(&static),
 	})
+	p.s.Static[t.Name] = static
 	if l != (admit.Limits{}) {
 		t.Limits = map[string]admit.Limits{"": l}
 	}
