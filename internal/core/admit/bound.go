@@ -105,15 +105,21 @@ func (l *lane) newestFirst(now time.Time) bool {
 	}
 }
 
-// next is the waiting request that the lane serves next; last, the one it
-// would serve last.
+// next is the waiting request that the lane serves next: the one that must
+// start first, which among equal deadlines is the oldest.
 func (l *lane) next(now time.Time) *call {
-	if l.newestFirst(now) {
+	switch {
+	case l.newestFirst(now):
 		return l.flow.Newest().Value
+	case l.member.pool.policy.Queue.Order == FIFO:
+		return l.flow.Oldest().Value
+	default:
+		return l.flow.Due().Value
 	}
-	return l.flow.Oldest().Value
 }
 
+// last is the waiting request that is evicted first: the one that came last,
+// unless those are served first.
 func (l *lane) last(now time.Time) *call {
 	if l.newestFirst(now) {
 		return l.flow.Oldest().Value

@@ -65,7 +65,7 @@ func (c *Controller) Offer(now time.Time, r Request) []Decision {
 }
 
 func (c *Controller) commit(now time.Time, r *Request, p *plan) {
-	d := Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.wait, Need: p.need, Observed: p.observed, NoRetry: p.noRetry, Limit: p.limit, Figure: p.figure, Bound: p.bound}
+	d := Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, Observed: p.observed, NoRetry: p.noRetry, Limit: p.limit, Figure: p.figure, Bound: p.bound}
 	if p.member != nil {
 		p.member.offers.Add(now, 1)
 		if r.Attempt == 0 {
@@ -103,7 +103,7 @@ func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
 	k := c.newCall()
 	*k = call{
 		id: r.ID, lane: p.lane, stream: r.Stream, attempt: r.Attempt, input: r.Input, maxOutput: r.MaxOutput, arrived: r.Arrived, deadline: p.deadline,
-		est: p.est, need: p.need, promised: p.wait, observed: p.observed,
+		est: p.est, need: p.need, promised: p.promise, delay: p.delay, observed: p.observed,
 		patience: min(p.deadline.Sub(r.Arrived), c.policy.Classes[r.Class].MaxWait),
 	}
 	c.seq++
@@ -225,8 +225,7 @@ func (c *Controller) Cancel(now time.Time, id ID) []Decision {
 	if k.running {
 		c.stop(now, k)
 	} else {
-		p.queues[k.lane.class].Remove(&k.item)
-		k.lane.member.waiting--
+		k.dequeue()
 		k.lane.flow.Missed(now, k.patience/5)
 	}
 	c.end(now, k, 0)
@@ -249,7 +248,9 @@ func (c *Controller) Tick(now time.Time) []Decision {
 		k := it.Value
 		k.renew()
 		if at := c.expires(now, k); now.Before(at) { // it needs less than was believed
+			k.lane.unbook(k)
 			c.expiry.Move(it, at)
+			k.lane.book(k)
 			continue
 		}
 		c.drop(now, k, StageLate)

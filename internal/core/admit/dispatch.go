@@ -1,6 +1,10 @@
 package admit
 
-import "time"
+import (
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/predict"
+)
 
 // enqueue puts the call into its queue; front keeps its place for another attempt.
 func (c *Controller) enqueue(now time.Time, k *call, front bool) {
@@ -12,6 +16,7 @@ func (c *Controller) enqueue(now time.Time, k *call, front bool) {
 		k.queued = now // the time upstream was not spent in the queue
 	}
 	k.item.Expires = c.expires(now, k)
+	k.lane.note(now, k, c.policy.Classes[k.lane.class].MaxWait)
 	q := m.pool.queues[k.lane.class]
 	if front {
 		q.PushFront(now, k.lane.flow, &k.item)
@@ -20,17 +25,29 @@ func (c *Controller) enqueue(now time.Time, k *call, front bool) {
 	}
 }
 
-// expires is when waiting becomes pointless, as it is predicted now: even with
-// a median service time the call then could not make it, or its class waits
-// no longer.
-func (c *Controller) expires(now time.Time, k *call) time.Time {
+// dequeue takes the call out of its queue.
+func (k *call) dequeue() {
 	m := k.lane.member
-	at := k.deadline
-	if !k.observed && !c.policy.Observe && !now.Before(m.distrust) {
-		at = at.Add(-m.pool.service.Need(k.est, k.stream, 50))
+	m.pool.queues[k.lane.class].Remove(&k.item)
+	m.waiting--
+	k.lane.unbook(k)
+}
+
+// expires is when waiting becomes pointless for a call.
+func (c *Controller) expires(now time.Time, k *call) time.Time {
+	return c.latest(now, k.lane, k.est, k.stream, k.observed, k.queued, k.deadline)
+}
+
+// latest is when a request that waits since queued must start, as it is
+// predicted now: after it, even with a median service time it could not make
+// its deadline, or its class waits no longer.
+func (c *Controller) latest(now time.Time, l *lane, est predict.Estimate, stream, observed bool, queued, deadline time.Time) time.Time {
+	at := deadline
+	if !observed && !c.policy.Observe && !now.Before(l.member.distrust) {
+		at = at.Add(-l.member.pool.service.Need(est, stream, 50))
 	}
-	if latest := k.queued.Add(c.policy.Classes[k.lane.class].MaxWait); latest.Before(at) {
-		return latest
+	if most := queued.Add(c.policy.Classes[l.class].MaxWait); most.Before(at) {
+		return most
 	}
 	return at
 }
@@ -58,9 +75,8 @@ func (c *Controller) dispatch(now time.Time, p *pool) {
 			c.drop(now, k, StageLate)
 			continue
 		}
-		p.queues[class].Remove(&k.item)
-		l.member.waiting--
-		p.waited(now.Sub(k.queued), k.promised)
+		k.dequeue()
+		p.waited(k, now.Sub(k.queued))
 		p.pay(class, int64(p.service.Slots(k.est.Raw)), c.policy)
 		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed})
 		c.run(now, k, &c.out[len(c.out)-1])
@@ -150,10 +166,9 @@ func (c *Controller) stop(now time.Time, k *call) {
 // drop ends a waiting call that cannot make it.
 func (c *Controller) drop(now time.Time, k *call, stage Stage) {
 	p := k.pool()
-	p.queues[k.lane.class].Remove(&k.item)
-	k.lane.member.waiting--
+	k.dequeue()
 	k.lane.flow.Missed(now, k.patience/5)
-	p.waited(now.Sub(k.queued), k.promised)
+	p.waited(k, now.Sub(k.queued))
 	limit, bound := "the caller's deadline", k.deadline.Sub(k.arrived)
 	if most := c.policy.Classes[k.lane.class].MaxWait; most < bound && now.Sub(k.arrived) >= most {
 		limit, bound = "the longest wait of the class", most
@@ -163,9 +178,7 @@ func (c *Controller) drop(now time.Time, k *call, stage Stage) {
 
 // evict ends a waiting call for another of better rank.
 func (c *Controller) evict(now time.Time, k *call) {
-	p := k.pool()
-	p.queues[k.lane.class].Remove(&k.item)
-	k.lane.member.waiting--
+	k.dequeue()
 	c.refuse(now, k, StageEvicted, "the place in a full queue", millis(now.Sub(k.arrived)), millis(k.deadline.Sub(k.arrived)))
 }
 

@@ -41,7 +41,7 @@ func (c *Controller) Explain(now time.Time, r Request) Trace {
 			break
 		}
 	}
-	t.Decision = Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.wait, Need: p.need, RetryAfter: p.retry, NoRetry: p.noRetry, Observed: p.observed, Limit: p.limit, Figure: p.figure, Bound: p.bound}
+	t.Decision = Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, RetryAfter: p.retry, NoRetry: p.noRetry, Observed: p.observed, Limit: p.limit, Figure: p.figure, Bound: p.bound}
 	return t
 }
 

@@ -51,12 +51,13 @@ func TestDeadlinePassed(t *testing.T) {
 	d.is(d.offer(0, Request{Deadline: after(5 * s)}), Queue, StageQueue)                          // 3
 	d.is(d.offer(0, Request{Deadline: after(20 * s)}), Queue, StageQueue)                         // 4
 	d.is(d.offer(9*s, Request{Arrived: after(0), Deadline: after(6 * s)}), Reject, StageDeadline) // passed three seconds ago
-	ds := d.good(10*s, 1)                                                                         // the timer for 3 came late
-	d.only(ds, 2, Run, StageDispatch)
-	if ds := d.tick(10 * s); len(ds) != 1 || ds[0].ID != 3 {
-		t.Errorf("got %+v, want 3 dropped", ds)
+	ds := d.finish(10*s, 1, Outcome{Status: 400})                                                 // the timer for 3 came late
+	if len(ds) != 2 || ds[0].ID != 3 || ds[1].ID != 4 {
+		t.Fatalf("got %+v, want 3 dropped and 4 to run, which must start before 2", ds)
 	}
-	d.only(d.good(11*s, 2), 4, Run, StageDispatch)
+	d.is(ds[0], Reject, StageLate)
+	d.is(ds[1], Run, StageDispatch)
+	d.only(d.good(11*s, 4), 2, Run, StageDispatch)
 }
 
 // TestMaxWait bounds the time in the queue alone (B166), and the refusal says

@@ -15,7 +15,9 @@ type plan struct {
 	est      predict.Estimate
 	deadline time.Time
 	need     time.Duration // from start to what the deadline means, with the class's confidence
-	wait     time.Duration
+	wait     time.Duration // for a place behind all of the tenant's others
+	promise  time.Duration // for its own place among them
+	delay    time.Duration // the part of promise by requests that will overtake, before it is corrected
 	busy     time.Duration // a refusal by prediction claims that every slot works for so long
 	victims  []*call       // leave the queue to make room
 
@@ -60,6 +62,14 @@ func (c *Controller) look(now time.Time, r *Request, p *plan) {
 			return
 		}
 	}
+}
+
+// expect is the wait that the decision tells.
+func (p *plan) expect() time.Duration {
+	if p.verdict == Queue {
+		return p.promise
+	}
+	return p.wait
 }
 
 func (p *plan) reject(retry time.Duration) bool {
@@ -215,8 +225,10 @@ func (c *Controller) lookWait(now time.Time, r *Request, p *plan) bool {
 // lookLadder is where degradation will try cheaper forms of the request.
 func (c *Controller) lookLadder(time.Time, *Request, *plan) bool { return false }
 
-func (c *Controller) lookQueue(_ time.Time, _ *Request, p *plan) bool {
-	p.measure("the predicted wait", millis(p.wait), 0)
+func (c *Controller) lookQueue(now time.Time, r *Request, p *plan) bool {
+	due := c.latest(now, p.lane, p.est, r.Stream, p.observed, r.Arrived, p.deadline)
+	p.promise, p.delay = p.pool.place(now, p.lane, due, p.wait)
+	p.measure("the predicted wait", millis(p.promise), 0)
 	p.verdict = Queue
 	return true
 }

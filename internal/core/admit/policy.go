@@ -51,7 +51,7 @@ type RetryPolicy struct {
 type Order uint8
 
 const (
-	Adaptive Order = iota // first in first out, the newest first while the queue stands too long
+	Adaptive Order = iota // what must start first, which is first in first out among equal deadlines; the newest while the queue stands too long
 	FIFO
 	LIFO
 )

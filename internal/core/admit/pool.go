@@ -46,8 +46,8 @@ const (
 	// A wait must fit with a margin for its error: the quantile of recent
 	// errors, within bounds. Without it the queue stands at the callers'
 	// deadlines, and half of what is admitted last dies waiting.
-	marginQuantile = 0.7
-	marginMost     = 1.5
+	marginQuantile = 0.6
+	marginMost     = 1.25
 	leastWait      = 500 * time.Millisecond // shorter predictions tell little of errors
 
 	refreshMin  = 20 * time.Millisecond // shares are not refreshed more often
@@ -175,13 +175,6 @@ func (l *lane) wants(now time.Time, factor float64) predict.Demand {
 // shareOf is the slots that the lane would get with work waiting all the time.
 func (p *pool) shareOf(l *lane) float64 {
 	return p.shares[l.class].Of(float64(l.flow.Weight), l.counted)
-}
-
-// waited takes the real wait of a call that was predicted one.
-func (p *pool) waited(real, predicted time.Duration) {
-	if predicted >= leastWait {
-		p.late.Add(float64(real) / float64(predicted))
-	}
 }
 
 // demanded books admitted work of a lane.

@@ -145,7 +145,9 @@ func withDefaults(r Request) Request {
 // TestLaterStages has the stages decide that act on what waits or runs.
 func TestLaterStages(t *testing.T) {
 	const s = time.Second
-	d := newDesk(t, exact(onePool(1, Tenant{Name: "a"})))
+	p := exact(onePool(1, Tenant{Name: "a"}))
+	p.Models[0].Queue.Order = FIFO
+	d := newDesk(t, p)
 	d.is(d.offer(0, Request{}), Run, StageFree)                           // 1
 	d.is(d.offer(0, Request{}), Queue, StageQueue)                        // 2
 	d.is(d.offer(0, Request{Deadline: after(5 * s)}), Queue, StageQueue)  // 3

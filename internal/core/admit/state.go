@@ -40,6 +40,7 @@ type lane struct {
 	counted predict.Demand // as the shares of its class know it; zero while they do not
 	demand  int            // index in pool.lanes of the class; -1 while it is forgotten
 	lastUse time.Time
+	agenda  *agenda // nil until something waits
 }
 
 // call is one request from its admission to its end.
@@ -53,6 +54,7 @@ type call struct {
 	input     int64
 	arrived   time.Time
 	promised  time.Duration // predicted wait
+	delay     time.Duration // the part of it by requests that overtake, before it was corrected
 	queued    time.Time     // since when it waits
 	deadline  time.Time
 	est       predict.Estimate
@@ -60,6 +62,7 @@ type call struct {
 	need      time.Duration // with the class's confidence, when admitted
 	patience  time.Duration // the longest wait that the caller and the class allow
 	observed  bool
+	booked    uint8 // in the lane's agenda
 
 	running    bool
 	place      int // index in pool.running

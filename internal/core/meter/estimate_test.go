@@ -144,3 +144,18 @@ func TestHistEdges(t *testing.T) {
 		t.Errorf("it remembers %v", q)
 	}
 }
+
+func TestHistBelow(t *testing.T) {
+	var h Hist
+	if got := h.Below(1); got != 0 {
+		t.Errorf("of nothing %v lies below", got)
+	}
+	for i := range 300 { // more than it remembers: the older half is forgotten
+		h.Add(float64(i%4 + 1))
+	}
+	for x, want := range map[float64]float64{0.5: 0, 1.5: 0.25, 2.5: 0.5, 3.5: 0.75, 5: 1, 1000: 1} {
+		if got := h.Below(x); math.Abs(got-want) > 0.02 {
+			t.Errorf("below %v: %v, want %v", x, got, want)
+		}
+	}
+}

@@ -50,6 +50,19 @@ func (h *Hist) Quantile(q float64) float64 {
 	return histValue(histBuckets)
 }
 
+// Below is the share of samples that lie below x; 0 if there are none.
+func (h *Hist) Below(x float64) float64 {
+	n := h.Count()
+	if n == 0 {
+		return 0
+	}
+	sum := 0
+	for i := range histBucket(x) {
+		sum += int(h.new[i]) + int(h.old[i])
+	}
+	return float64(sum) / float64(n)
+}
+
 // Excess is the mean of max(x-1, 0) over the mean of x: the share of a
 // renewal process in which the running life is older than 1.
 func (h *Hist) Excess() float64 {

@@ -14,6 +14,7 @@ type Item[T any] struct {
 	flow       *Flow[T]
 	prev, next *Item[T]
 	posExpiry  int
+	posDue     int
 }
 
 // Waiting says whether the item is in a queue.
@@ -32,6 +33,7 @@ type Flow[T any] struct {
 
 	tag        float64 // virtual start of its next item: nanoseconds of slot time a unit of weight
 	head, tail *Item[T]
+	due        *Heap[*Item[T]] // by expiry; nil until something waits
 	count      int
 	work       int64
 	since      time.Time // waiting without a pause since then
@@ -52,6 +54,15 @@ func (f *Flow[T]) Work() int64 { return f.work }
 
 // Oldest is the item that waits longest, nil if none.
 func (f *Flow[T]) Oldest() *Item[T] { return f.head }
+
+// Due is the item that expires first, nil if none. Among items with equal
+// patience it is the oldest.
+func (f *Flow[T]) Due() *Item[T] {
+	if f.count == 0 {
+		return nil
+	}
+	return f.due.Min()
+}
 
 // Newest is the item that came last, nil if none.
 func (f *Flow[T]) Newest() *Item[T] { return f.tail }
@@ -106,9 +117,14 @@ func (f *Flow[T]) link(it *Item[T], front bool) {
 	}
 	f.count++
 	f.work += it.Cost
+	if f.due == nil {
+		f.due = NewHeap(sooner[T], func(it *Item[T]) *int { return &it.posDue })
+	}
+	f.due.Push(it)
 }
 
 func (f *Flow[T]) unlink(it *Item[T]) {
+	f.due.Remove(it)
 	if it.prev != nil {
 		it.prev.next = it.next
 	} else {

@@ -194,12 +194,15 @@ type Expiry[T any] struct{ heap *Heap[*Item[T]] }
 
 // NewExpiry makes an empty order.
 func NewExpiry[T any]() *Expiry[T] {
-	return &Expiry[T]{heap: NewHeap(func(a, b *Item[T]) bool {
-		if !a.Expires.Equal(b.Expires) {
-			return a.Expires.Before(b.Expires)
-		}
-		return a.Seq < b.Seq
-	}, func(it *Item[T]) *int { return &it.posExpiry })}
+	return &Expiry[T]{heap: NewHeap(sooner[T], func(it *Item[T]) *int { return &it.posExpiry })}
+}
+
+// sooner says which of two items expires first; of equals, the one that came first.
+func sooner[T any](a, b *Item[T]) bool {
+	if !a.Expires.Equal(b.Expires) {
+		return a.Expires.Before(b.Expires)
+	}
+	return a.Seq < b.Seq
 }
 
 // Min is the item that expires first, nil if none waits.
@@ -214,4 +217,5 @@ func (e *Expiry[T]) Min() *Item[T] {
 func (e *Expiry[T]) Move(it *Item[T], at time.Time) {
 	it.Expires = at
 	e.heap.Fix(it)
+	it.flow.due.Fix(it)
 }
