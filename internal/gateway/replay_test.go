@@ -27,10 +27,10 @@ func TestWhatAGatewayRecordedReplaysTheSame(t *testing.T) {
 			"  - {name: a, keys: ["+config.HashKey("ka")+"], weight: 3}",
 			"  - {name: b, keys: ["+config.HashKey("kb")+"], limits: {rpm: 90, tpm: 60000}}",
 			"  - {name: c, keys: ["+config.HashKey("kc")+"], concurrency: 5}")
-		r := setup(t, conf, mock.Settings{Slots: 3, ServiceMean: time.Second, OutputMean: 11, Seed: 1, Faults: "500=0.1", Schedule: "8s-25s brownout=4"})
+		r := setup(t, conf, mock.Settings{Slots: 3, ServiceMean: time.Second, OutputMean: 11, Seed: 1, Faults: "500=0.1", Schedule: "8s-50s brownout=3"})
 		rng := rand.New(rand.NewPCG(3, 4))
 		var callers sync.WaitGroup
-		const requests = 300
+		const requests = 600
 		for i := range requests {
 			ctx, leave := context.WithCancel(context.Background())
 			body := plainAsk
@@ -56,7 +56,7 @@ func TestWhatAGatewayRecordedReplaysTheSame(t *testing.T) {
 				r.g.gate.Explain(admit.Request{Tenant: "b", Model: "chat", Class: admit.Batch, Arrived: time.Now()})
 				r.ask(r.ops+"/healthz", "")
 			}
-			time.Sleep(time.Duration(rng.ExpFloat64() * 0.12 * float64(time.Second)))
+			time.Sleep(time.Duration(rng.ExpFloat64() * 0.1 * float64(time.Second)))
 		}
 		callers.Wait()
 		time.Sleep(time.Minute) // the last ones

@@ -27,9 +27,6 @@ type visit struct {
 	promised time.Duration // predicted wait
 	stage    admit.Stage   // of its last refusal
 	lane     *lane         // its tenant's queue, once it was looked for
-	ahead    *visit        // in it, while it waits
-	behind   *visit
-	ghosts   []ghost // refused requests that would stand right behind it
 }
 
 type state uint8

@@ -1,27 +1,29 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 )
 
 // ghost is a request that was refused, followed in hindsight: it stands behind
-// whoever was last in its tenant's queue, and would have been served when the
-// next of that queue was. So the order is the one in which things were really
-// served, later arrivals that overtake included; that there would have been
-// one more request is neglected. If nobody else of the tenant waits, the next
-// slot of the pool would have been its.
+// all that waited in its tenant's queue when it was refused, first come first
+// served whatever the policy's order is, and would have been served when the
+// next of that queue was after as much work had left it. That there would have
+// been one more request is neglected. If nobody else of the tenant waits, the
+// next slot of the pool would have been its.
 type ghost struct {
 	counts   *counts
 	deadline time.Time
-	need     float64 // true work until what the deadline means, seconds
+	need     float64       // true work until what the deadline means, seconds
+	turn     time.Duration // what must have left the lane
 }
 
 // lane is one tenant's queue in one class of one pool.
 type lane struct {
-	last  *visit  // who came last and waits
-	front []ghost // nobody real is before them
+	joined, left time.Duration // true work, over the whole run
+	ghosts       []ghost       // by turn
 }
 
 type laneKey struct {
@@ -49,52 +51,36 @@ func (p *room) haunt(v *visit) {
 	if v.arrival.Stream {
 		need = v.work.first
 	}
-	g := ghost{v.counts, v.intended.Add(v.arrival.Deadline), need}
 	l := p.lane(v)
-	switch {
-	case l.last != nil:
-		l.last.ghosts = append(l.last.ghosts, g)
-	default:
+	g := ghost{v.counts, v.intended.Add(v.arrival.Deadline), need, l.joined}
+	if l.left < l.joined {
+		l.ghosts = append(l.ghosts, g)
+	} else {
 		p.front = append(p.front, g)
 	}
 }
 
-// joined puts a visit at the end of its lane.
-func (p *room) joined(v *visit) {
-	l := p.lane(v)
-	v.ahead, v.behind = l.last, nil
-	if l.last != nil {
-		l.last.behind = v
-	}
-	l.last = v
-}
+// joined puts a visit into its lane.
+func (p *room) joined(v *visit) { p.lane(v).joined += durationOf(v.work.total) }
 
-// parted takes a visit out of its lane; those haunting it move up.
+// parted takes it out. In an empty lane nobody real is before the ghosts.
 func (p *room) parted(v *visit) {
 	l := p.lane(v)
-	if v.behind != nil {
-		v.behind.ahead = v.ahead
-	} else {
-		l.last = v.ahead
-	}
-	if v.ahead != nil {
-		v.ahead.behind = v.behind
-		v.ahead.ghosts = append(v.ahead.ghosts, v.ghosts...)
-	} else {
-		l.front = append(l.front, v.ghosts...)
-	}
-	v.ahead, v.behind, v.ghosts = nil, nil, nil
-	if l.last == nil {
-		p.front = append(p.front, l.front...)
-		l.front = l.front[:0]
+	if l.left += durationOf(v.work.total); l.left == l.joined {
+		p.front = append(p.front, l.ghosts...)
+		l.ghosts = l.ghosts[:0]
 	}
 }
 
 // served tells the ghosts whose turn it was, as a visit gets a slot.
 func (p *room) served(now time.Time, v *visit) {
 	l := p.lane(v)
-	p.judge(now, l.front)
-	l.front = l.front[:0]
+	n := 0
+	for n < len(l.ghosts) && l.ghosts[n].turn <= l.left {
+		n++
+	}
+	p.judge(now, l.ghosts[:n])
+	l.ghosts = slices.Delete(l.ghosts, 0, n)
 	p.judge(now, p.front)
 	p.front = p.front[:0]
 }

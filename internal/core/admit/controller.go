@@ -247,9 +247,9 @@ func (c *Controller) Tick(now time.Time) []Decision {
 	for it := c.expiry.Min(); it != nil && !now.Before(it.Expires); it = c.expiry.Min() {
 		k := it.Value
 		k.renew()
-		if at := c.expires(now, k); now.Before(at) { // it needs less than was believed
+		if expires, due := c.expires(now, k); now.Before(expires) { // it needs less than was believed
 			k.lane.unbook(k)
-			c.expiry.Move(it, at)
+			c.expiry.Move(it, expires, due)
 			k.lane.book(k)
 			continue
 		}

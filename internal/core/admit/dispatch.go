@@ -15,7 +15,7 @@ func (c *Controller) enqueue(now time.Time, k *call, front bool) {
 	if front {
 		k.queued = now // the time upstream was not spent in the queue
 	}
-	k.item.Expires = c.expires(now, k)
+	k.item.Expires, k.item.Due = c.expires(now, k)
 	k.lane.note(now, k, c.policy.Classes[k.lane.class].MaxWait)
 	q := m.pool.queues[k.lane.class]
 	if front {
@@ -33,23 +33,29 @@ func (k *call) dequeue() {
 	k.lane.unbook(k)
 }
 
-// expires is when waiting becomes pointless for a call.
-func (c *Controller) expires(now time.Time, k *call) time.Time {
-	return c.latest(now, k.lane, k.est, k.stream, k.observed, k.queued, k.deadline)
+// expires is when waiting becomes pointless for a call, and its place in its
+// lane: the same, but for a call that goes again, whose time upstream does not
+// count as waiting but as seniority.
+func (c *Controller) expires(now time.Time, k *call) (expires, due time.Time) {
+	maxWait := c.policy.Classes[k.lane.class].MaxWait
+	at := c.latest(now, k.lane, k.est, k.stream, k.observed, k.deadline)
+	return earlier(at, k.queued.Add(maxWait)), earlier(at, k.arrived.Add(maxWait))
 }
 
-// latest is when a request that waits since queued must start, as it is
-// predicted now: after it, even with a median service time it could not make
-// its deadline, or its class waits no longer.
-func (c *Controller) latest(now time.Time, l *lane, est predict.Estimate, stream, observed bool, queued, deadline time.Time) time.Time {
-	at := deadline
-	if !observed && !c.policy.Observe && !now.Before(l.member.distrust) {
-		at = at.Add(-l.member.pool.service.Need(est, stream, 50))
+// latest is when a request must start, as it is predicted now: after it, even
+// with a median service time it could not make its deadline.
+func (c *Controller) latest(now time.Time, l *lane, est predict.Estimate, stream, observed bool, deadline time.Time) time.Time {
+	if observed || c.policy.Observe || now.Before(l.member.distrust) {
+		return deadline
 	}
-	if most := queued.Add(c.policy.Classes[l.class].MaxWait); most.Before(at) {
-		return most
+	return deadline.Add(-l.member.pool.service.Need(est, stream, 50))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
-	return at
+	return b
 }
 
 // renew predicts a waiting call again, with what was learnt since it came.

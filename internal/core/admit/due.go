@@ -34,13 +34,13 @@ func (l *lane) note(now time.Time, k *call, maxWait time.Duration) {
 		l.agenda = new(agenda)
 	}
 	l.agenda.width = max(maxWait/(agendaSize-4), time.Millisecond)
-	l.agenda.slack.Add(k.item.Expires.Sub(now).Seconds())
+	l.agenda.slack.Add(k.item.Due.Sub(now).Seconds())
 	l.book(k)
 }
 
 // book puts a waiting request into its bucket, unbook takes it out.
 func (l *lane) book(k *call) {
-	k.booked = uint8(l.agenda.bucket(k.item.Expires) % agendaSize)
+	k.booked = uint8(l.agenda.bucket(k.item.Due) % agendaSize)
 	l.agenda.work[k.booked] += k.item.Cost
 }
 
@@ -48,15 +48,15 @@ func (l *lane) unbook(k *call) { l.agenda.work[k.booked] -= k.item.Cost }
 
 func (a *agenda) bucket(t time.Time) uint64 { return uint64(t.UnixNano()) / uint64(a.width) }
 
-// before is the work that waits and must start before due; of what shares its
-// bucket a half counts.
+// before is the work that waits and must start before due. What shares its
+// bucket counts: of equal deadlines those that wait came first.
 func (a *agenda) before(now, due time.Time) (sum int64) {
 	first := a.bucket(now) - 1
 	last := min(max(a.bucket(due), first), first+agendaSize-1)
-	for i := first; i < last; i++ {
+	for i := first; i <= last; i++ {
 		sum += a.work[i%agendaSize]
 	}
-	return sum + a.work[last%agendaSize]/2
+	return sum
 }
 
 // place predicts the wait of a request that must start by due, when a place

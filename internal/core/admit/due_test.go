@@ -88,11 +88,11 @@ func TestAgenda(t *testing.T) {
 		now = now.Add(time.Duration(r.IntN(200)) * time.Millisecond)
 		k := &call{}
 		k.item.Cost = 1 + r.Int64N(1000)
-		k.item.Expires = now.Add(time.Duration(r.Int64N(int64(maxWait))))
+		k.item.Due = now.Add(time.Duration(r.Int64N(int64(maxWait))))
 		l.note(now, k, maxWait)
 		waiting = append(waiting, k)
 		for i := 0; i < len(waiting); i++ { // what expired goes, and some before
-			if k := waiting[i]; k.item.Expires.Before(now) || r.IntN(40) == 0 {
+			if k := waiting[i]; k.item.Due.Before(now) || r.IntN(40) == 0 {
 				l.unbook(k)
 				waiting[i] = waiting[len(waiting)-1]
 				waiting = waiting[:len(waiting)-1]
@@ -102,7 +102,7 @@ func TestAgenda(t *testing.T) {
 		due := now.Add(time.Duration(r.Int64N(int64(maxWait))))
 		var least, most int64 // without and with what shares its bucket
 		for _, k := range waiting {
-			if at := k.item.Expires; at.Before(due.Add(l.agenda.width)) {
+			if at := k.item.Due; at.Before(due.Add(l.agenda.width)) {
 				most += k.item.Cost
 				if at.Before(due.Add(-l.agenda.width)) {
 					least += k.item.Cost
@@ -121,5 +121,24 @@ func TestAgenda(t *testing.T) {
 	}
 	if far := time.Unix(1<<62, 0); l.agenda.before(now, far) != 0 || l.agenda.before(far, now) != 0 {
 		t.Error("absurd times find work in an empty lane")
+	}
+}
+
+// TestAgainByUrgency: a call that goes again keeps its place, though its time
+// upstream does not count as waiting (B161).
+func TestAgainByUrgency(t *testing.T) {
+	const s = time.Second
+	p := exact(onePool(1, Tenant{Name: "a"}))
+	p.Classes[Interactive].MaxWait = 20 * s
+	d := newDesk(t, p)
+	far := Request{Deadline: after(100 * s)} // so the class's longest wait says what is urgent
+	first := d.run(0, far)
+	d.offer(s, far)
+	ds := d.finish(5*s, first, Outcome{Status: 503, Retryable: true})
+	if len(ds) != 2 || ds[1].ID != first || ds[1].Verdict != Run {
+		t.Errorf("got %+v, want the first to go again before the second", ds)
+	}
+	if k := d.c.calls[first]; !k.item.Expires.Equal(after(25*s)) || !k.item.Due.Equal(after(20*s)) {
+		t.Errorf("it expires at %v and was due at %v, want 25 s and 20 s", k.item.Expires.Sub(t0), k.item.Due.Sub(t0))
 	}
 }

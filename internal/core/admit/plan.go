@@ -226,7 +226,7 @@ func (c *Controller) lookWait(now time.Time, r *Request, p *plan) bool {
 func (c *Controller) lookLadder(time.Time, *Request, *plan) bool { return false }
 
 func (c *Controller) lookQueue(now time.Time, r *Request, p *plan) bool {
-	due := c.latest(now, p.lane, p.est, r.Stream, p.observed, r.Arrived, p.deadline)
+	due := earlier(c.latest(now, p.lane, p.est, r.Stream, p.observed, p.deadline), r.Arrived.Add(c.policy.Classes[r.Class].MaxWait))
 	p.promise, p.delay = p.pool.place(now, p.lane, due, p.wait)
 	p.measure("the predicted wait", millis(p.promise), 0)
 	p.verdict = Queue

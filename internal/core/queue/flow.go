@@ -9,6 +9,7 @@ type Item[T any] struct {
 	Cost    int64     // predicted slot time, in nanoseconds
 	Bytes   int64     // memory held while it waits
 	Expires time.Time // when waiting becomes pointless
+	Due     time.Time // its place in its flow by urgency
 	Seq     uint64    // unique, rising in order of arrival; breaks ties
 
 	flow       *Flow[T]
@@ -33,7 +34,7 @@ type Flow[T any] struct {
 
 	tag        float64 // virtual start of its next item: nanoseconds of slot time a unit of weight
 	head, tail *Item[T]
-	due        *Heap[*Item[T]] // by expiry; nil until something waits
+	due        *Heap[*Item[T]] // nil until something waits
 	count      int
 	work       int64
 	since      time.Time // waiting without a pause since then
@@ -55,8 +56,7 @@ func (f *Flow[T]) Work() int64 { return f.work }
 // Oldest is the item that waits longest, nil if none.
 func (f *Flow[T]) Oldest() *Item[T] { return f.head }
 
-// Due is the item that expires first, nil if none. Among items with equal
-// patience it is the oldest.
+// Due is the item that is due first, nil if none; of equals the oldest.
 func (f *Flow[T]) Due() *Item[T] {
 	if f.count == 0 {
 		return nil
@@ -118,7 +118,7 @@ func (f *Flow[T]) link(it *Item[T], front bool) {
 	f.count++
 	f.work += it.Cost
 	if f.due == nil {
-		f.due = NewHeap(sooner[T], func(it *Item[T]) *int { return &it.posDue })
+		f.due = NewHeap(func(a, b *Item[T]) bool { return sooner(a.Due, b.Due, a.Seq, b.Seq) }, func(it *Item[T]) *int { return &it.posDue })
 	}
 	f.due.Push(it)
 }

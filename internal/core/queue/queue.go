@@ -194,15 +194,15 @@ type Expiry[T any] struct{ heap *Heap[*Item[T]] }
 
 // NewExpiry makes an empty order.
 func NewExpiry[T any]() *Expiry[T] {
-	return &Expiry[T]{heap: NewHeap(sooner[T], func(it *Item[T]) *int { return &it.posExpiry })}
+	return &Expiry[T]{heap: NewHeap(func(a, b *Item[T]) bool { return sooner(a.Expires, b.Expires, a.Seq, b.Seq) }, func(it *Item[T]) *int { return &it.posExpiry })}
 }
 
-// sooner says which of two items expires first; of equals, the one that came first.
-func sooner[T any](a, b *Item[T]) bool {
-	if !a.Expires.Equal(b.Expires) {
-		return a.Expires.Before(b.Expires)
+// sooner says which of two items comes first; of equals, the one that came first.
+func sooner(a, b time.Time, seqA, seqB uint64) bool {
+	if !a.Equal(b) {
+		return a.Before(b)
 	}
-	return a.Seq < b.Seq
+	return seqA < seqB
 }
 
 // Min is the item that expires first, nil if none waits.
@@ -213,9 +213,9 @@ func (e *Expiry[T]) Min() *Item[T] {
 	return e.heap.Min()
 }
 
-// Move changes when a waiting item expires.
-func (e *Expiry[T]) Move(it *Item[T], at time.Time) {
-	it.Expires = at
+// Move changes when a waiting item expires and is due.
+func (e *Expiry[T]) Move(it *Item[T], expires, due time.Time) {
+	it.Expires, it.Due = expires, due
 	e.heap.Fix(it)
 	it.flow.due.Fix(it)
 }

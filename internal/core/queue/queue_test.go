@@ -177,19 +177,19 @@ func TestExpiryOrder(t *testing.T) {
 	}
 }
 
-// TestDue: each flow knows which of its own items expires first, also when one
+// TestDue: each flow knows which of its own items is due first, also when one
 // moves.
 func TestDue(t *testing.T) {
 	h := newHouse()
 	f, g := h.flow("f", 1), h.flow("g", 1)
 	var items []*Item[string]
 	for i, at := range []time.Duration{9 * s, 5 * s, 5 * s, 7 * s} {
-		it := &Item[string]{Cost: 1, Expires: t0.Add(at), Seq: uint64(i)}
+		it := &Item[string]{Cost: 1, Due: t0.Add(at), Seq: uint64(i)}
 		h.Push(t0, f, it)
 		items = append(items, it)
 	}
-	h.Push(t0, g, &Item[string]{Cost: 1, Expires: t0.Add(s), Seq: 9})
-	h.expiry.Move(items[3], t0.Add(2*s))
+	h.Push(t0, g, &Item[string]{Cost: 1, Due: t0.Add(s), Seq: 9})
+	h.expiry.Move(items[3], t0.Add(2*s), t0.Add(2*s))
 	for _, want := range []int{3, 1, 2, 0} {
 		if f.Due() != items[want] {
 			t.Fatalf("item %d is due, want %d", f.Due().Seq, want)
