@@ -56,7 +56,7 @@ type Queue struct {
 	DepthLow int `yaml:"depth_low" jsonschema:"minimum=0"`
 	// Waiting requests above which nobody queues. Default 0: no such watermark. Set it together with depth_low.
 	DepthHigh int `yaml:"depth_high" jsonschema:"minimum=0"`
-	// How one tenant's requests follow each other: fifo, lifo, or adaptive for fifo that serves the newest first while the queue stands too long. Default adaptive.
+	// How one tenant's requests follow each other: fifo, lifo, or adaptive: what must start first by its deadline, in equal deadlines fifo, and the newest first while the queue is of no use. Default adaptive.
 	Order Order `yaml:"order"`
 }
 
