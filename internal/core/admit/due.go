@@ -26,6 +26,12 @@ const (
 	overtakeMemory  = 32
 	overtakeBelief  = 4 // samples that the prediction itself weighs
 	overtakeRefines = 3 // rounds in which the delay settles
+
+	// owed is the share of the way from a request's own place to the end of the
+	// lane that must fit too. With 0 those who can wait are overtaken until it
+	// is too late for them; with 1 nobody ever waits long, and slots are
+	// refused to the urgent that the patient would not miss.
+	owed = 0.7
 )
 
 // note takes a request that begins to wait.

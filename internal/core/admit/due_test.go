@@ -78,6 +78,33 @@ func TestPlacePredicted(t *testing.T) {
 	}
 }
 
+// TestOvertaking: the urgent are let in behind more work than they could wait
+// for, since they overtake the patient, but not without end; nobody is let in
+// to overtake his equals.
+func TestOvertaking(t *testing.T) {
+	const s = time.Second
+	admitted := func(waiting, asking time.Duration) (n int) {
+		p := exact(onePool(1, Tenant{Name: "a"}))
+		p.Classes[Interactive].MaxWait = 100 * s
+		d := newDesk(t, p)
+		d.run(0, Request{})
+		for range 10 {
+			d.offer(0, Request{Deadline: after(waiting)})
+		}
+		before := d.c.pools[0].waiting()
+		for range 20 {
+			d.offer(0, Request{Deadline: after(asking)})
+		}
+		return d.c.pools[0].waiting() - before
+	}
+	if equals := admitted(9*s, 9*s); equals != 0 {
+		t.Errorf("%d more let in where ten of the same deadline wait", equals)
+	}
+	if urgent := admitted(60*s, 10*s); urgent < 1 || urgent > 5 {
+		t.Errorf("%d urgent ones let in past ten patient ones, want a few", urgent)
+	}
+}
+
 // TestAgenda holds the sum by buckets against one by one.
 func TestAgenda(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))

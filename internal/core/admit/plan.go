@@ -208,11 +208,15 @@ func (c *Controller) lookShed(now time.Time, r *Request, p *plan) bool {
 	return p.reject(p.comeBack(now, p.wait-limit))
 }
 
-// lookWait is the feasibility test at arrival.
+// lookWait is the feasibility test at arrival. What must fit lies between the
+// wait for the request's own place and that for one behind all the others of
+// its tenant: those whom it overtakes wait longer for it.
 func (c *Controller) lookWait(now time.Time, r *Request, p *plan) bool {
 	patience := time.Duration(float64(c.patience(now, r.Class, p)) / max(p.pool.margin, 1))
+	due := earlier(c.latest(now, p.lane, p.est, r.Stream, p.observed, p.deadline), r.Arrived.Add(c.policy.Classes[r.Class].MaxWait))
+	p.promise, p.delay = p.pool.place(now, p.lane, due, p.wait)
 	p.measure("the predicted wait", millis(p.wait), millis(patience))
-	if p.wait <= patience || now.Before(p.member.distrust) || c.dark(p) {
+	if p.promise+time.Duration(owed*float64(p.wait-p.promise)) <= patience || now.Before(p.member.distrust) || c.dark(p) {
 		return false
 	}
 	p.busy = patience
@@ -225,9 +229,7 @@ func (c *Controller) lookWait(now time.Time, r *Request, p *plan) bool {
 // lookLadder is where degradation will try cheaper forms of the request.
 func (c *Controller) lookLadder(time.Time, *Request, *plan) bool { return false }
 
-func (c *Controller) lookQueue(now time.Time, r *Request, p *plan) bool {
-	due := earlier(c.latest(now, p.lane, p.est, r.Stream, p.observed, p.deadline), r.Arrived.Add(c.policy.Classes[r.Class].MaxWait))
-	p.promise, p.delay = p.pool.place(now, p.lane, due, p.wait)
+func (c *Controller) lookQueue(_ time.Time, _ *Request, p *plan) bool {
 	p.measure("the predicted wait", millis(p.promise), 0)
 	p.verdict = Queue
 	return true
