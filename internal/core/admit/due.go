@@ -23,7 +23,7 @@ type agenda struct {
 
 const (
 	agendaSize      = 64 // buckets: they span the longest wait of the class
-	overtakeMemory  = 32
+	overtakeMemory  = 128
 	overtakeBelief  = 4 // samples that the prediction itself weighs
 	overtakeRefines = 3 // rounds in which the delay settles
 
