@@ -26,7 +26,7 @@ func TestBars(t *testing.T) {
 	type bars struct{ count, work, late, expired, refusal, overshed float64 }
 	for load, want := range map[float64]bars{
 		0.8: {count: 0.99, work: 0.98, late: 0.01, expired: 0.01, refusal: 0.2, overshed: 0.01},
-		1.3: {count: 0.99, work: 0.98, late: 0.01, expired: 0.02, refusal: 0.25, overshed: 0.01},
+		1.3: {count: 0.99, work: 0.98, late: 0.01, expired: 0.02, refusal: 0.2, overshed: 0.01},
 		2:   {count: 0.99, work: 0.98, late: 0.01, expired: 0.02, refusal: 0.2, overshed: 0.01},
 	} {
 		t.Run(fmt.Sprintf("load %g", load), func(t *testing.T) {

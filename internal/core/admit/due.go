@@ -31,7 +31,7 @@ const (
 	// lane that must fit too. With 0 those who can wait are overtaken until it
 	// is too late for them; with 1 nobody ever waits long, and slots are
 	// refused to the urgent that the patient would not miss.
-	owed = 0.7
+	owed = 0.72
 )
 
 // note takes a request that begins to wait.
