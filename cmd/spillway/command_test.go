@@ -229,9 +229,11 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// A load against a mock, both as commands, ends by itself with one JSON object.
-func TestMockAndLoad(t *testing.T) {
-	mock := command(t, "mock", "--listen", "127.0.0.1:0", "--slots", "4", "--service-mean", "20ms", "--seed", "1")
+// mockCommand starts a mock with so many slots, and gives it and the base URL of
+// its API.
+func mockCommand(t *testing.T, slots string) (mock *exec.Cmd, target string) {
+	t.Helper()
+	mock = command(t, "mock", "--listen", "127.0.0.1:0", "--slots", slots, "--service-mean", "20ms", "--seed", "1")
 	pipe, _ := mock.StdoutPipe()
 	if err := mock.Start(); err != nil {
 		t.Fatal(err)
@@ -242,8 +244,14 @@ func TestMockAndLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(line, "http://")
-	target, _, _ := strings.Cut(rest, "/v1")
-	out, err := command(t, "load", "--target", "http://"+target+"/v1", "--rate", "50", "--duration", "1s", "--deadline", "5s", "--json").Output()
+	host, _, _ := strings.Cut(rest, "/v1")
+	return mock, "http://" + host + "/v1"
+}
+
+// A load against a mock, both as commands, ends by itself with one JSON object.
+func TestMockAndLoad(t *testing.T) {
+	mock, target := mockCommand(t, "4")
+	out, err := command(t, "load", "--target", target, "--rate", "50", "--duration", "1s", "--deadline", "5s", "--json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"maps"
@@ -95,21 +94,10 @@ func applied(t *testing.T, file, patch string) *config.Config {
 }
 
 func TestTuneOnALiveTarget(t *testing.T) {
-	mock := command(t, "mock", "--listen", "127.0.0.1:0", "--slots", "2", "--service-mean", "20ms", "--seed", "1")
-	pipe, _ := mock.StdoutPipe()
-	if err := mock.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { mock.Process.Kill(); mock.Wait() })
-	line, err := bufio.NewReader(pipe).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(line, "http://")
-	host, _, _ := strings.Cut(rest, "/v1")
+	_, target := mockCommand(t, "2")
 	file := filepath.Join(t.TempDir(), "spillway.yaml")
 	write(t, file, "providers: {gpu: {base_url: \"http://127.0.0.1:1/v1\"}}\nmodels: {chat: {deployments: [{provider: gpu, model: big}]}}\n")
-	out, err := command(t, "tune", "--config", file, "--target", "http://"+host+"/v1", "--rate", "40", "--max-rate", "100", "--step", "300ms", "--deadline", "2s", "--output", "2").Output()
+	out, err := command(t, "tune", "--config", file, "--target", target, "--rate", "40", "--max-rate", "100", "--step", "300ms", "--deadline", "2s", "--output", "2").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
