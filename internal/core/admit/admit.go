@@ -104,11 +104,13 @@ type Request struct {
 	Model     string
 	Session   string
 	Class     Class
-	Attempt   int   // 0 for a first try; above zero it draws on the retry budget
-	Input     int64 // tokens, estimated
-	MaxOutput int64 // tokens over all choices, the caller's cap; 0 means none given
-	Bytes     int64 // memory held while it waits
-	Stream    bool  // the deadline then means the first token
+	Attempt   int    // 0 for a first try; above zero it draws on the retry budget
+	Input     int64  // tokens, estimated
+	MaxOutput int64  // tokens over all choices, the caller's cap; 0 means none given
+	Bytes     int64  // memory held while it waits
+	Stream    bool   // the deadline then means the first token
+	Task      string // what it is for, as Deployment.Quality knows tasks
+	Affinity  uint64 // requests of one value are better served by one deployment; 0 means none
 	Arrived   time.Time
 	Deadline  time.Time // zero means the class's default
 	May       Consent
@@ -122,6 +124,8 @@ type Decision struct {
 	Verdict    Verdict
 	Stage      Stage
 	Deployment string        // where to send it, for Run
+	Key        int           // which of the provider's keys, for Run
+	Model      string        // the model that serves it, where that is a fallback; else empty
 	Wait       time.Duration // predicted wait until it starts; for a dispatch the real one
 	Need       time.Duration // predicted time from start to what the deadline means (first token, or the end)
 	RetryAfter time.Duration // for Reject: honest time to come back, jittered; 0 when coming back cannot help
@@ -132,14 +136,53 @@ type Decision struct {
 	Bound      int64         // for Reject: the limit it met: requests, tokens, bytes, or milliseconds for times
 }
 
+// Fault is what was wrong with an attempt, as far as breakers, limits and
+// fallbacks care.
+type Fault uint8
+
+const (
+	NoFault    Fault = iota
+	Failed           // the upstream's fault: 5xx but 501, a broken connection, a bad answer
+	Silent           // nothing came within the provider's limit
+	OutOfSpace       // the upstream is out of memory: slow to heal
+	Throttled        // 429: a limit of ours there
+	Saturated        // it has too much to do: a 429 or 503 of a full engine
+	Denied           // our key is refused, or has no money left
+	TooLong          // the request exceeds the model's context
+	Filtered         // a content filter refused the request or cut its answer
+	Invalid          // any other fault of the request
+)
+
+var faultNames = [...]string{"none", "failed", "silent", "out_of_space", "throttled", "saturated", "denied", "too_long", "filtered", "invalid"}
+
+func (f Fault) String() string { return faultNames[f] }
+
+// Scarce is which limit a 429 was about.
+type Scarce uint8
+
+const (
+	ScarceUnknown Scarce = iota
+	ScarceRequests
+	ScarceTokens
+	ScarceDay // tokens or requests of the day
+)
+
 // Outcome is what Finish is told about one attempt.
 type Outcome struct {
 	Status     int           // HTTP status of the upstream's answer; 0 when there was none
 	OK         bool          // the answer was complete and good: its times teach the predictor
+	Fault      Fault         // when it is not OK; NoFault is then taken from Status
+	Scarce     Scarce        // for Throttled
 	Retryable  bool          // another attempt may help and nothing has reached the caller
 	CallerGone bool          // the caller left: neutral for every statistic
 	Input      int64         // tokens as the upstream counted them; 0 when unknown
 	Output     int64         // tokens as the upstream counted or the shell saw them; 0 when unknown
 	Known      bool          // Input and Output are the upstream's own figures
 	RetryAfter time.Duration // what the upstream asked for; 0 when nothing
+	Delay      time.Duration // the part of its times that was this process's own; negative: they say nothing of the upstream
+}
+
+// Sample is what was learnt of an upstream apart from how a call ended.
+type Sample struct {
+	Requests, Tokens Told // what its headers said
 }

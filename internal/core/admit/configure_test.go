@@ -67,7 +67,7 @@ func TestModelLeaves(t *testing.T) {
 	p := func(models ...string) *Policy {
 		p := &Policy{Tenants: []Tenant{{Name: "a"}}}
 		for _, m := range models {
-			p.Models = append(p.Models, Model{Name: m, Deployments: []Deployment{{"d-" + m, 1}}})
+			p.Models = append(p.Models, Model{Name: m, Deployments: []Deployment{{Name: "d-" + m, Concurrency: 1}}})
 		}
 		return exact(p)
 	}
@@ -95,7 +95,7 @@ func TestTenantLeaves(t *testing.T) {
 // TestAnyModel serves what no other pool names.
 func TestAnyModel(t *testing.T) {
 	p := exact(&Policy{Tenants: []Tenant{{Name: "a"}}, Models: []Model{
-		{Name: "m", Deployments: []Deployment{{"d", 1}}}, {Name: AnyModel, Deployments: []Deployment{{"rest", 1}}},
+		{Name: "m", Deployments: []Deployment{{Name: "d", Concurrency: 1}}}, {Name: AnyModel, Deployments: []Deployment{{Name: "rest", Concurrency: 1}}},
 	}})
 	d := newDesk(t, p)
 	for model, want := range map[string]string{"m": "d", "something": "rest"} {

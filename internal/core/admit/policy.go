@@ -43,8 +43,29 @@ type RetryPolicy struct {
 	// so that small tenants can retry at all. Default 3; negative means none.
 	Reserve int
 	// Attempts is how often one request may be sent upstream, the first
-	// included. Default 2; 1 means never again.
+	// included, over all deployments and models. Default 2; 1 means never again.
 	Attempts int
+	// Backoff is the mean pause before a deployment that failed is tried again
+	// by the same request, when no other is left; it doubles each time. Default
+	// 250 ms.
+	Backoff time.Duration
+	// Failover bounds our own further attempts, beside those of callers.
+	Failover FailoverPolicy
+}
+
+// FailoverPolicy bounds the attempts that the gateway itself adds after a
+// failure: by rate and by number at once, for each tenant and over all.
+type FailoverPolicy struct {
+	// Percent of the requests of the last ten seconds that may be sent again.
+	// Default 20; negative means none.
+	Percent int
+	// Reserve is how many a tenant may always have in ten seconds, and how many
+	// all tenants together may have for each deployment of the policy. Default
+	// 10; negative means none.
+	Reserve int
+	// Concurrent is the share of running calls, in per cent, that may be further
+	// attempts, but at least Reserve. Default 50; negative means none.
+	Concurrent int
 }
 
 // Order is how one tenant's queue is served.
@@ -59,20 +80,6 @@ const (
 var orderNames = [...]string{"adaptive", "fifo", "lifo"}
 
 func (o Order) String() string { return orderNames[o] }
-
-// Model is one pool: what callers name, and the deployments that serve it.
-type Model struct {
-	Name        string
-	Deployments []Deployment
-	Queue       QueuePolicy
-	Prior       Prior
-}
-
-// Deployment is one upstream of a model.
-type Deployment struct {
-	Name        string // unique in the policy, and stable over reloads
-	Concurrency int    // calls at once; at least 1
-}
 
 // QueuePolicy bounds the wait in one pool. Bounds hold over all classes.
 type QueuePolicy struct {
@@ -139,6 +146,10 @@ func (p *Policy) Defaults() {
 	setDefault(&p.Retry.Percent, 10)
 	setDefault(&p.Retry.Reserve, 3)
 	setDefault(&p.Retry.Attempts, 2)
+	setDefault(&p.Retry.Backoff, 250*time.Millisecond)
+	setDefault(&p.Retry.Failover.Percent, 20)
+	setDefault(&p.Retry.Failover.Reserve, 10)
+	setDefault(&p.Retry.Failover.Concurrent, 50)
 	for i := range p.Models {
 		m := &p.Models[i]
 		setDefault(&m.Queue.PerTenant, 1000)
@@ -149,9 +160,7 @@ func (p *Policy) Defaults() {
 		setDefault(&m.Prior.PerInput, 150*time.Microsecond)
 		setDefault(&m.Prior.PerOutput, 20*time.Millisecond)
 		setDefault(&m.Prior.Output, 200)
-		for j := range m.Deployments {
-			setDefault(&m.Deployments[j].Concurrency, 1)
-		}
+		m.defaults()
 	}
 	for i := range p.Tenants {
 		setDefault(&p.Tenants[i].Weight, 1)

@@ -16,7 +16,7 @@ func deployments(ds ...Deployment) *Policy {
 // its first token came (B142).
 func TestSlotHeld(t *testing.T) {
 	const s = time.Second
-	d := newDesk(t, deployments(Deployment{"d", 2}))
+	d := newDesk(t, deployments(Deployment{Name: "d", Concurrency: 2}))
 	far := Request{Stream: true, Deadline: after(20 * s)}
 	d.is(d.offer(0, far), Run, StageFree)
 	d.is(d.offer(0, far), Run, StageFree)
@@ -47,7 +47,7 @@ func TestSlotBack(t *testing.T) {
 		{"the upstream fails", func(d *desk) { d.finish(s, 1, Outcome{Status: 500}) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newDesk(t, deployments(Deployment{"d", 1}))
+			d := newDesk(t, deployments(Deployment{Name: "d", Concurrency: 1}))
 			d.is(d.offer(0, Request{}), Run, StageFree)
 			tt.end(d)
 			if d.c.Running() != 0 {
@@ -79,7 +79,7 @@ func TestSlotBack(t *testing.T) {
 // run on it; it never runs more than it may, and counts return to zero (B178).
 func TestDeploymentReload(t *testing.T) {
 	const s = time.Second
-	both := func() *Policy { return deployments(Deployment{"x", 10}, Deployment{"y", 10}) }
+	both := func() *Policy { return deployments(Deployment{Name: "x", Concurrency: 10}, Deployment{Name: "y", Concurrency: 10}) }
 	d := newDesk(t, both())
 	d.fill(0, 20, Request{})
 	on := map[string]int{}
@@ -89,7 +89,7 @@ func TestDeploymentReload(t *testing.T) {
 	if on["x"] != 10 || on["y"] != 10 {
 		t.Fatalf("spread as %v", on)
 	}
-	d.configure(s, deployments(Deployment{"y", 10})) // x leaves, its ten go on
+	d.configure(s, deployments(Deployment{Name: "y", Concurrency: 10})) // x leaves, its ten go on
 	var onY []ID
 	for id, k := range d.c.calls {
 		if k.deployment.name == "y" {
@@ -125,9 +125,9 @@ func TestDeploymentReload(t *testing.T) {
 // the others' slots are used all the same.
 func TestSlotsLowered(t *testing.T) {
 	const s = time.Second
-	d := newDesk(t, deployments(Deployment{"x", 16}))
+	d := newDesk(t, deployments(Deployment{Name: "x", Concurrency: 16}))
 	d.fill(0, 18, Request{Deadline: after(60 * s)})
-	ds := d.configure(s, deployments(Deployment{"x", 8}, Deployment{"y", 8}))
+	ds := d.configure(s, deployments(Deployment{Name: "x", Concurrency: 8}, Deployment{Name: "y", Concurrency: 8}))
 	if len(ds) != 2 || ds[0].Deployment != "y" || ds[1].Deployment != "y" {
 		t.Errorf("got %+v, want both that wait to run on y", ds)
 	}
@@ -148,7 +148,7 @@ func TestSpread(t *testing.T) {
 		{"three to one, busy", 96, 32, 100, 3, 1.2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newDesk(t, deployments(Deployment{"a", tt.a}, Deployment{"b", tt.b}))
+			d := newDesk(t, deployments(Deployment{Name: "a", Concurrency: tt.a}, Deployment{Name: "b", Concurrency: tt.b}))
 			got := map[string]float64{}
 			var live []ID
 			rng := rand.New(rand.NewPCG(1, 1))

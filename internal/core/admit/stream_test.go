@@ -50,7 +50,7 @@ func pick[T any](s *stream, of ...T) T { return of[int(s.next())%len(of)] }
 
 func streamPolicy(variant byte) *Policy {
 	p := &Policy{Observe: variant == 7}
-	p.Models = []Model{{Name: "m", Deployments: []Deployment{{"x", 2}, {"y", 1}}}, {Name: "n", Deployments: []Deployment{{"z", 1}}}}
+	p.Models = []Model{{Name: "m", Deployments: []Deployment{{Name: "x", Concurrency: 2}, {Name: "y", Concurrency: 1}}}, {Name: "n", Deployments: []Deployment{{Name: "z", Concurrency: 1}}}}
 	q := &p.Models[0].Queue
 	q.PerTenant, q.Total, q.Bytes = 6, 10, 4000
 	p.Tenants = []Tenant{
@@ -59,7 +59,7 @@ func streamPolicy(variant byte) *Policy {
 	}
 	switch variant {
 	case 1:
-		p.Models[0].Deployments = []Deployment{{"y", 3}}
+		p.Models[0].Deployments = []Deployment{{Name: "y", Concurrency: 3}}
 	case 2:
 		p.Models = p.Models[:1]
 		q.Order = LIFO
