@@ -79,7 +79,9 @@ func TestSlotBack(t *testing.T) {
 // run on it; it never runs more than it may, and counts return to zero (B178).
 func TestDeploymentReload(t *testing.T) {
 	const s = time.Second
-	both := func() *Policy { return deployments(Deployment{Name: "x", Concurrency: 10}, Deployment{Name: "y", Concurrency: 10}) }
+	both := func() *Policy {
+		return deployments(Deployment{Name: "x", Concurrency: 10}, Deployment{Name: "y", Concurrency: 10})
+	}
 	d := newDesk(t, both())
 	d.fill(0, 20, Request{})
 	on := map[string]int{}
