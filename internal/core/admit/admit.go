@@ -151,9 +151,10 @@ const (
 	TooLong          // the request exceeds the model's context
 	Filtered         // a content filter refused the request or cut its answer
 	Invalid          // any other fault of the request
+	NumFaults  = iota
 )
 
-var faultNames = [...]string{"none", "failed", "silent", "out_of_space", "throttled", "saturated", "denied", "too_long", "filtered", "invalid"}
+var faultNames = [NumFaults]string{"none", "failed", "silent", "out_of_space", "throttled", "saturated", "denied", "too_long", "filtered", "invalid"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -173,7 +174,8 @@ type Outcome struct {
 	OK         bool          // the answer was complete and good: its times teach the predictor
 	Fault      Fault         // when it is not OK; NoFault is then taken from Status
 	Scarce     Scarce        // for Throttled
-	Retryable  bool          // another attempt may help and nothing has reached the caller
+	Retryable  bool          // the same request may succeed at another time or place
+	Sent       bool          // a part of the answer has reached the caller: no further attempt
 	CallerGone bool          // the caller left: neutral for every statistic
 	Input      int64         // tokens as the upstream counted them; 0 when unknown
 	Output     int64         // tokens as the upstream counted or the shell saw them; 0 when unknown

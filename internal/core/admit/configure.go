@@ -33,6 +33,15 @@ func (c *Controller) Configure(now time.Time, p *Policy) []Decision {
 	for _, q := range old {
 		q.retired = true
 	}
+	clear(c.byName)
+	for _, q := range c.byModel {
+		for _, d := range q.deployments {
+			if !d.left {
+				c.byName[d.name] = d
+			}
+		}
+		q.survey(now)
+	}
 	c.configureTenants(p)
 	for _, q := range c.pools {
 		c.dispatch(now, q)
@@ -63,27 +72,27 @@ func (c *Controller) newPool(m *Model) *pool {
 func (p *pool) configure(m *Model) {
 	p.policy, p.retired = m, false
 	kept := make([]*deployment, 0, len(m.Deployments))
-	p.slots, p.turn = 0, 0
 	for _, o := range p.deployments {
-		o.slots = 0
+		o.left = true
 	}
-	for _, d := range m.Deployments {
-		dep := &deployment{name: d.Name}
+	for i := range m.Deployments {
+		policy := m.Deployments[i]
+		dep := &deployment{name: policy.Name, hash: hashOf(policy.Name), pool: p, slow: 1}
 		for _, o := range p.deployments {
-			if o.name == d.Name {
+			if o.name == policy.Name {
 				dep = o // a release acts on the deployment that was taken
 			}
 		}
-		dep.slots = d.Concurrency
-		p.slots += d.Concurrency
+		dep.configure(policy, m.Breaker)
 		kept = append(kept, dep)
 	}
 	for _, o := range p.deployments {
-		if o.slots == 0 && o.running > 0 {
+		if o.left && o.running > 0 {
 			kept = append(kept, o) // should it come back, it is still as busy
 		}
 	}
 	p.deployments = kept
+	p.order()
 }
 
 func (c *Controller) configureTenants(p *Policy) {

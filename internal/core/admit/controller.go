@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/meter"
 	"github.com/spillway-llm/spillway/internal/core/predict"
 	"github.com/spillway-llm/spillway/internal/core/queue"
 )
@@ -19,8 +20,15 @@ type Controller struct {
 	byModel map[string]*pool
 	tenants map[string]*tenant
 	calls   map[ID]*call
+	byName  map[string]*deployment
 	expiry  *queue.Expiry[*call]
 	seq     uint64
+
+	runs      int          // calls upstream now
+	repeating int          // requests alive that had more than one attempt
+	firsts    meter.Recent // first tries offered
+	repeats   meter.Recent // our own further attempts
+	changes   []Change     // not fetched yet
 
 	asked   Request    // reused: the request of an Offer
 	plan    plan       // reused: and its plan
@@ -41,6 +49,7 @@ func New(now time.Time, p *Policy, rng *rand.Rand) *Controller {
 		byModel: map[string]*pool{},
 		tenants: map[string]*tenant{},
 		calls:   map[ID]*call{},
+		byName:  map[string]*deployment{},
 		expiry:  queue.NewExpiry[*call](),
 	}
 	c.Configure(now, p)
@@ -59,17 +68,18 @@ func (c *Controller) poolOf(model string) *pool {
 func (c *Controller) Offer(now time.Time, r Request) []Decision {
 	c.out = c.out[:0]
 	c.asked, c.plan = r, plan{}
-	c.look(now, &c.asked, &c.plan)
+	c.decide(now, &c.asked, &c.plan)
 	c.commit(now, &c.asked, &c.plan)
 	return c.out
 }
 
 func (c *Controller) commit(now time.Time, r *Request, p *plan) {
-	d := Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, Observed: p.observed, NoRetry: p.noRetry, Limit: p.limit, Figure: p.figure, Bound: p.bound}
+	d := Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, Observed: p.observed, NoRetry: p.noRetry, Limit: p.limit, Figure: p.figure, Bound: p.bound, Model: p.model}
 	if p.member != nil {
 		p.member.offers.Add(now, 1)
 		if r.Attempt == 0 {
 			p.tenant.firsts.Add(now, 1)
+			c.firsts.Add(now, 1)
 		}
 	}
 	if p.verdict == Reject {
@@ -86,8 +96,10 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 	}
 	k := c.admitted(now, r, p)
 	if p.verdict == Run {
+		w := r.want(p, p.most)
+		dep, key := c.choose(now, p.pool, &w)
 		c.out = append(c.out, d)
-		c.run(now, k, &c.out[len(c.out)-1])
+		c.run(now, k, dep, key, &c.out[len(c.out)-1])
 		return
 	}
 	c.out = append(c.out, d)
@@ -95,7 +107,11 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 		c.evict(now, v)
 	}
 	c.victims = p.victims[:0]
-	c.enqueue(now, k, false)
+	c.enqueue(now, k)
+	if p.blocked {
+		w := k.want(c.mostRank(k))
+		p.pool.wakeAfter(now, &w)
+	}
 }
 
 // admitted makes the call and takes from every limit at once.
@@ -105,6 +121,7 @@ func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
 		id: r.ID, lane: p.lane, stream: r.Stream, attempt: r.Attempt, input: r.Input, maxOutput: r.MaxOutput, arrived: r.Arrived, deadline: p.deadline,
 		est: p.est, need: p.need, promised: p.promise, delay: p.delay, observed: p.observed,
 		patience: min(p.deadline.Sub(r.Arrived), c.policy.Classes[r.Class].MaxWait),
+		task:     r.Task, affinity: r.Affinity, most: p.most, visited: p.visited,
 	}
 	c.seq++
 	k.item = queue.Item[*call]{Value: k, Cost: int64(p.est.Raw), Bytes: r.Bytes, Seq: c.seq}
@@ -113,12 +130,8 @@ func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
 	if r.Attempt > 0 {
 		p.tenant.retries.Add(now, 1)
 	}
-	if w := p.member.requests; w != nil {
-		k.requests = w.Reserve(now, 1)
-	}
-	if w := p.member.tokens; w != nil {
-		k.tokens = w.Reserve(now, r.Input+p.est.Output)
-	}
+	p.member.reserve(now, k)
+	p.pool.tokens.Add(float64(k.size()), tokenMemory)
 	p.pool.demanded(now, p.lane, p.est.Raw)
 	return k
 }
@@ -157,8 +170,19 @@ func (c *Controller) FirstByte(now time.Time, id ID) {
 	if k == nil || !k.running || k.first {
 		return
 	}
-	k.first = true
-	k.pool().service.First(&k.lane.member.known, k.est, k.input, now.Sub(k.started))
+	k.first, k.firstTook = true, now.Sub(k.started)
+	d, p := k.deployment, k.pool()
+	took := k.firstTook
+	if len(p.deployments) > 1 {
+		expected, _ := p.service.Expected(k.est, k.input, 0)
+		took = time.Duration(float64(took) / d.paced(true, took, expected))
+	}
+	p.service.First(&k.lane.member.known, k.est, k.input, took)
+	if k.epoch == d.breaker.Epoch() && d.breaker.Alive(now, d.calls(now)) {
+		k.alive = true
+		p.survey(now)
+		c.note(now, d)
+	}
 }
 
 // Finish ends one attempt. The slot is free at once and others may run. If
@@ -176,7 +200,12 @@ func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
 		if o.Known && o.Input > 0 {
 			input = o.Input
 		}
-		p.service.Total(&k.lane.member.known, k.est, input, o.Output, now.Sub(k.started))
+		took := now.Sub(k.started)
+		if len(p.deployments) > 1 {
+			_, expected := p.service.Expected(k.est, input, o.Output)
+			took = time.Duration(float64(took) / k.deployment.paced(false, took, expected))
+		}
+		p.service.Total(&k.lane.member.known, k.est, input, o.Output, took)
 		p.done.Add(now, 1)
 		p.lastDone = now
 	}
@@ -186,30 +215,23 @@ func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
 	case o.CallerGone && !k.first:
 		k.lane.flow.Missed(now, k.patience/5)
 	}
-	c.stop(now, k)
+	used := o.Input + o.Output
+	if used == 0 && o.OK {
+		used = -1
+	}
+	c.stop(now, k, used)
+	c.judge(now, k, &o)
 	if c.again(now, k, &o) {
-		k.sent++
-		k.tenant().retries.Add(now, 1)
-		c.out = append(c.out, Decision{ID: id, Verdict: Queue, Stage: StageAgain, Need: k.need, Observed: k.observed})
-		c.enqueue(now, k, true)
+		c.repeated(now, k)
+		c.out = append(c.out, Decision{ID: id, Verdict: Queue, Stage: StageAgain, Need: k.need, Observed: k.observed, Model: k.model()})
 	} else {
-		used := o.Input + o.Output
-		if used == 0 && o.OK {
-			used = -1
-		}
 		c.end(now, k, used)
 	}
 	c.dispatch(now, p)
+	if k.parked && k.pool() != p {
+		c.dispatch(now, k.pool())
+	}
 	return c.out
-}
-
-// again says whether a failed attempt may be repeated: within the attempts
-// and the retry budget, in time, and not against the upstream's own wish.
-func (c *Controller) again(now time.Time, k *call, o *Outcome) bool {
-	return o.Retryable && !o.OK && !o.CallerGone && !k.first && o.RetryAfter == 0 &&
-		k.sent+1 < c.policy.Retry.Attempts && !k.pool().retired &&
-		k.tenant().mayRetry(now, c.policy.Retry) &&
-		now.Add(k.pool().service.Need(k.est, k.stream, 50)).Before(k.deadline)
 }
 
 // Cancel tells that the caller left before anything was sent upstream: it
@@ -222,9 +244,12 @@ func (c *Controller) Cancel(now time.Time, id ID) []Decision {
 		return c.out
 	}
 	p := k.pool()
-	if k.running {
-		c.stop(now, k)
-	} else {
+	switch {
+	case k.running:
+		c.stop(now, k, 0)
+	case k.parked:
+		k.unpark()
+	default:
 		k.dequeue()
 		k.lane.flow.Missed(now, k.patience/5)
 	}
@@ -235,18 +260,27 @@ func (c *Controller) Cancel(now time.Time, id ID) []Decision {
 
 // Next is when Tick must be called, the zero time if nothing is due by itself.
 func (c *Controller) Next() time.Time {
+	var next time.Time
 	if it := c.expiry.Min(); it != nil {
-		return it.Expires
+		next = it.Expires
 	}
-	return time.Time{}
+	for _, p := range c.pools {
+		if !p.wake.IsZero() && (next.IsZero() || p.wake.Before(next)) {
+			next = p.wake
+		}
+	}
+	return next
 }
 
-// Tick drops what waited in vain.
+// Tick drops what waited in vain, and runs what waited for time to pass.
 func (c *Controller) Tick(now time.Time) []Decision {
 	c.out = c.out[:0]
 	for it := c.expiry.Min(); it != nil && !now.Before(it.Expires); it = c.expiry.Min() {
 		k := it.Value
 		k.renew()
+		if k.most != anyRank && c.spill(now, k) {
+			continue
+		}
 		if expires, due := c.expires(now, k); now.Before(expires) { // it needs less than was believed
 			k.lane.unbook(k)
 			c.expiry.Move(it, expires, due)
@@ -255,13 +289,19 @@ func (c *Controller) Tick(now time.Time) []Decision {
 		}
 		c.drop(now, k, StageLate)
 	}
+	for _, p := range c.pools {
+		if !p.wake.IsZero() && !now.Before(p.wake) {
+			c.dispatch(now, p)
+		}
+	}
 	return c.out
 }
 
-// Waiting and Running are the numbers of requests in the two states.
+// Waiting and Running are the numbers of requests in the two states; those
+// between two attempts wait.
 func (c *Controller) Waiting() (n int) {
 	for _, p := range c.pools {
-		n += p.waiting()
+		n += p.waiting() + len(p.parked)
 	}
 	return n
 }
@@ -283,5 +323,15 @@ func (p Prior) predict() predict.Prior {
 // for requests that can run now.
 func (c *Controller) Observe(now time.Time, deployment string, key int, s Sample) []Decision {
 	c.out = c.out[:0]
+	d := c.byName[deployment]
+	if d == nil || key < 0 || key >= len(d.keys) || d.left {
+		return c.out
+	}
+	q := d.keys[key]
+	q.requests.Hear(now, s.Requests)
+	q.tokens.Hear(now, s.Tokens)
+	if !d.pool.wake.IsZero() {
+		c.dispatch(now, d.pool)
+	}
 	return c.out
 }

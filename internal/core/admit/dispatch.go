@@ -3,26 +3,22 @@ package admit
 import (
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/breaker"
 	"github.com/spillway-llm/spillway/internal/core/predict"
 )
 
-// enqueue puts the call into its queue; front keeps its place for another attempt.
-func (c *Controller) enqueue(now time.Time, k *call, front bool) {
+// enqueue puts the call into its queue.
+func (c *Controller) enqueue(now time.Time, k *call) {
 	m := k.lane.member
 	m.waiting++
 	k.item.Cost = int64(k.est.Raw)
 	k.queued = k.arrived
-	if front {
-		k.queued = now // the time upstream was not spent in the queue
-	}
 	k.item.Expires, k.item.Due = c.expires(now, k)
 	k.lane.note(now, k, c.policy.Classes[k.lane.class].MaxWait)
-	q := m.pool.queues[k.lane.class]
-	if front {
-		q.PushFront(now, k.lane.flow, &k.item)
-	} else {
-		q.Push(now, k.lane.flow, &k.item)
+	if k.most == anyRank {
+		m.pool.over++
 	}
+	m.pool.queues[k.lane.class].Push(now, k.lane.flow, &k.item)
 }
 
 // dequeue takes the call out of its queue.
@@ -31,6 +27,10 @@ func (k *call) dequeue() {
 	m.pool.queues[k.lane.class].Remove(&k.item)
 	m.waiting--
 	k.lane.unbook(k)
+	if p := m.pool; k.most == anyRank {
+		p.over--
+		p.lent = min(p.lent, p.over)
+	}
 }
 
 // expires is when waiting becomes pointless for a call, and its place in its
@@ -39,7 +39,13 @@ func (k *call) dequeue() {
 func (c *Controller) expires(now time.Time, k *call) (expires, due time.Time) {
 	maxWait := c.policy.Classes[k.lane.class].MaxWait
 	at := c.latest(now, k.lane, k.est, k.stream, k.observed, k.deadline)
-	return earlier(at, k.queued.Add(maxWait)), earlier(at, k.arrived.Add(maxWait))
+	due = earlier(at, k.arrived.Add(maxWait))
+	if expires = earlier(at, k.queued.Add(maxWait)); k.most != anyRank {
+		// Then it is time for a dearer tier, while that can still make it.
+		spill := k.deadline.Add(-k.pool().service.Need(k.est, k.stream, c.policy.Classes[k.lane.class].Confidence))
+		expires = earlier(expires, earlier(spill, k.queued.Add(maxWait*4/5)))
+	}
+	return expires, due
 }
 
 // latest is when a request must start, as it is predicted now: after it, even
@@ -69,30 +75,104 @@ func (k *call) renew() {
 // the tenant whose turn it is. What can no longer make its deadline is dropped
 // before it costs anything.
 func (c *Controller) dispatch(now time.Time, p *pool) {
-	for p.pick() != nil {
-		class, ok := p.class()
-		if !ok {
+	p.wake = c.resume(now, p)
+	for p.waiting() > 0 && p.room(now) {
+		best, owed := p.class()
+		k, d, key := c.turnOf(now, p, owed)
+		if k == nil {
+			continue
+		}
+		if d == nil && owed != best {
+			k, d, key = c.turnOf(now, p, best)
+			if k == nil {
+				continue
+			}
+		}
+		if d == nil {
+			w := k.want(c.mostRank(k))
+			p.wakeAfter(now, &w)
 			return
 		}
-		l := p.queues[class].Next().Oldest().Value.lane
-		k := l.next(now)
-		k.renew()
-		if c.late(now, k) {
-			c.drop(now, k, StageLate)
-			continue
+		if d.rank > max(k.most, p.base) {
+			p.lent++
 		}
 		k.dequeue()
 		p.waited(k, now.Sub(k.queued))
-		p.pay(class, int64(p.service.Slots(k.est.Raw)), c.policy)
-		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed})
-		c.run(now, k, &c.out[len(c.out)-1])
+		p.pay(k.lane.class, int64(p.service.Slots(k.est.Raw)), c.policy)
+		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model()})
+		c.run(now, k, d, key, &c.out[len(c.out)-1])
 	}
+}
+
+// turnOf is the call of the class whose turn it is, and the deployment that it
+// runs on; nil if nothing that it may use has room. A call that is too late
+// even for that is dropped, and nil as well.
+func (c *Controller) turnOf(now time.Time, p *pool, class Class) (*call, *deployment, int) {
+	l := p.queues[class].Next().Oldest().Value.lane
+	k := l.next(now)
+	k.renew()
+	w := k.want(c.mostRank(k))
+	d, key := c.choose(now, p, &w)
+	if d != nil && c.late(now, k, d) {
+		c.drop(now, k, StageLate)
+		return nil, nil, 0
+	}
+	return k, d, key
+}
+
+// mostRank is the highest rank that a waiting call may use. Who of those that
+// wait gets the place which one of them needs does not matter.
+func (c *Controller) mostRank(k *call) int {
+	p := k.pool()
+	if !p.tiered() || p.over > p.lent {
+		return anyRank
+	}
+	return max(k.most, p.base)
+}
+
+// room says whether any deployment could take a call, its keys apart.
+func (p *pool) room(now time.Time) bool {
+	for _, d := range p.deployments {
+		if d.room(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// wakeAfter asks for a Tick when a deployment that has no room for the call
+// now may have it by time alone.
+func (p *pool) wakeAfter(now time.Time, w *want) {
+	if t := p.opening(now, w); !t.IsZero() && (p.wake.IsZero() || t.Before(p.wake)) {
+		p.wake = t
+	}
+}
+
+// opening is when that is; zero if only the end of a running call makes room.
+func (p *pool) opening(now time.Time, w *want) (soonest time.Time) {
+	for _, d := range p.deployments {
+		if d.rank > w.most || d == w.avoid || d.left || d.running >= d.slots {
+			continue
+		}
+		at := d.breaker.Opens(now)
+		if at.IsZero() {
+			if d.begun() >= d.calls(now) {
+				continue
+			}
+			_, wait := d.key(now, w.input+w.est.Output, comesFirst(w.class))
+			at = now.Add(max(wait, time.Microsecond))
+		}
+		if soonest.IsZero() || at.Before(soonest) {
+			soonest = at
+		}
+	}
+	return soonest
 }
 
 // late is the feasibility test at dequeue. While others wait the slot should
 // go to one that makes it with the class's confidence; the last one may try
 // with even odds. A predictor that is not believed drops only the expired.
-func (c *Controller) late(now time.Time, k *call) bool {
+func (c *Controller) late(now time.Time, k *call, d *deployment) bool {
 	if !now.Before(k.deadline) {
 		return true
 	}
@@ -104,13 +184,14 @@ func (c *Controller) late(now time.Time, k *call) bool {
 	if p.waiting() > 1 {
 		confidence = c.policy.Classes[k.lane.class].Confidence
 	}
-	return now.Add(p.service.Need(k.est, k.stream, confidence)).After(k.deadline)
+	need := float64(p.service.Need(k.est, k.stream, confidence)) * max(d.ratio(k.stream), 1)
+	return now.Add(span(need)).After(k.deadline)
 }
 
-// class is the one to be served: the best with work, or a worse one whose
-// floor has earned its next request.
-func (p *pool) class() (Class, bool) {
-	best := Class(NumClasses)
+// class is the best with work, and the one to be served: the same, or a worse
+// one whose floor has earned its next request. Something must wait.
+func (p *pool) class() (best, owed Class) {
+	best = Class(NumClasses)
 	for class, q := range p.queues {
 		if q.Len() == 0 {
 			continue
@@ -118,10 +199,10 @@ func (p *pool) class() (Class, bool) {
 		if best == NumClasses {
 			best = Class(class)
 		} else if p.credit[class] > 0 && p.credit[class] >= int64(p.service.Slots(time.Duration(q.Next().Oldest().Cost))) {
-			return Class(class), true
+			return best, Class(class)
 		}
 	}
-	return best, best != NumClasses
+	return best, best
 }
 
 // pay books the dispatch of cost: classes that wait earn their floor of it.
@@ -138,24 +219,28 @@ func (p *pool) pay(served Class, cost int64, policy *Policy) {
 	}
 }
 
-// run gives the call a slot.
-func (c *Controller) run(now time.Time, k *call, d *Decision) {
+// run gives the call a slot of a deployment.
+func (c *Controller) run(now time.Time, k *call, dep *deployment, key int, d *Decision) {
 	p := k.pool()
 	p.count(now)
-	dep := p.pick()
-	dep.running++
-	p.turn = (p.turn + 1) % len(p.deployments)
-	k.deployment = dep
-	k.running, k.first, k.started = true, false, now
+	dep.take(now, k, key)
+	p.turned(dep)
+	if dep.told != breaker.Closed {
+		c.note(now, dep)
+	}
+	c.runs++
+	k.sent++
+	k.running, k.first, k.alive, k.started = true, false, false, now
 	k.place = len(p.running)
 	p.running = append(p.running, k)
 	k.charged = int64(p.service.Slots(k.est.Raw))
 	p.queues[k.lane.class].Charge(k.lane.flow, k.charged)
-	d.Deployment = dep.name
+	d.Deployment, d.Key = dep.name, key
 }
 
-// stop takes the slot back and corrects what was charged for it.
-func (c *Controller) stop(now time.Time, k *call) {
+// stop takes the slot back and corrects what was charged for it; used is the
+// tokens that the attempt took, negative if nobody knows.
+func (c *Controller) stop(now time.Time, k *call, used int64) {
 	p := k.pool()
 	p.count(now)
 	last := p.running[len(p.running)-1]
@@ -163,7 +248,8 @@ func (c *Controller) stop(now time.Time, k *call) {
 	last.place = k.place
 	p.running[len(p.running)-1] = nil
 	p.running = p.running[:len(p.running)-1]
-	k.deployment.running--
+	k.deployment.release(now, k, used)
+	c.runs--
 	k.running = false
 	credit := 2 * int64(p.service.Mean()) // two calls, as far as fair flows may differ
 	p.queues[k.lane.class].Correct(k.lane.flow, int64(now.Sub(k.started))-k.charged, credit)
@@ -201,13 +287,10 @@ func (c *Controller) refuse(now time.Time, k *call, stage Stage, limit string, f
 // means that nobody knows, and the estimate stands. A request that was never
 // sent leaves no trace.
 func (c *Controller) end(now time.Time, k *call, used int64) {
-	m := k.lane.member
-	m.tenant.active--
-	if m.tokens != nil && used >= 0 {
-		m.tokens.Settle(now, &k.tokens, used)
-	}
-	if m.requests != nil && k.started.IsZero() {
-		m.requests.Settle(now, &k.requests, 0)
+	k.lane.member.settle(now, k, used)
+	k.tenant().active--
+	if k.repeat {
+		c.repeating--
 	}
 	delete(c.calls, k.id)
 	c.spare = append(c.spare, k)

@@ -150,22 +150,3 @@ func TestAgenda(t *testing.T) {
 		t.Error("absurd times find work in an empty lane")
 	}
 }
-
-// TestAgainByUrgency: a call that goes again keeps its place, though its time
-// upstream does not count as waiting (B161).
-func TestAgainByUrgency(t *testing.T) {
-	const s = time.Second
-	p := exact(onePool(1, Tenant{Name: "a"}))
-	p.Classes[Interactive].MaxWait = 20 * s
-	d := newDesk(t, p)
-	far := Request{Deadline: after(100 * s)} // so the class's longest wait says what is urgent
-	first := d.run(0, far)
-	d.offer(s, far)
-	ds := d.finish(5*s, first, Outcome{Status: 503, Retryable: true})
-	if len(ds) != 2 || ds[1].ID != first || ds[1].Verdict != Run {
-		t.Errorf("got %+v, want the first to go again before the second", ds)
-	}
-	if k := d.c.calls[first]; !k.item.Expires.Equal(after(25*s)) || !k.item.Due.Equal(after(20*s)) {
-		t.Errorf("it expires at %v and was due at %v, want 25 s and 20 s", k.item.Expires.Sub(t0), k.item.Due.Sub(t0))
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/meter"
+	"github.com/spillway-llm/spillway/internal/core/predict"
 )
 
 // Step is what one stage found for a request.
@@ -28,9 +29,7 @@ func (c *Controller) Explain(now time.Time, r Request) Trace {
 	var p plan
 	var t Trace
 	if q := c.poolOf(r.Model); q != nil {
-		// A refresh for the sake of looking would move the next one.
-		outlook, service := q.outlook, *q.service
-		defer func() { q.outlook, *q.service = outlook, service }()
+		defer q.asWas()() // a refresh for the sake of looking would move the next one
 	}
 	for _, s := range stages {
 		p.measure("", 0, 0)
@@ -45,10 +44,41 @@ func (c *Controller) Explain(now time.Time, r Request) Trace {
 	return t
 }
 
+// asWas gives what puts a pool's predictions back to where they are now.
+func (p *pool) asWas() func() {
+	outlook, service, supply, ranks := p.outlook, *p.service, p.supply, slices.Clone(p.ranks)
+	var lanes [NumClasses][]*lane
+	counted := map[*lane]predict.Demand{}
+	for class, list := range p.lanes {
+		lanes[class] = slices.Clone(list)
+		for _, l := range list {
+			counted[l] = l.counted
+		}
+	}
+	slows := make([]float64, len(p.deployments))
+	for i, d := range p.deployments {
+		slows[i] = d.slow
+	}
+	return func() {
+		p.outlook, *p.service, p.supply = outlook, service, supply
+		copy(p.ranks, ranks)
+		for class, list := range lanes {
+			p.lanes[class] = append(p.lanes[class][:0], list...)
+			for i, l := range list {
+				l.counted, l.demand = counted[l], i
+			}
+		}
+		for i, d := range p.deployments {
+			d.slow = slows[i]
+		}
+	}
+}
+
 // Snapshot is the state of the controller in numbers.
 type Snapshot struct {
-	Pools   []PoolState   // in order of first appearance
-	Tenants []TenantState // by name
+	Pools       []PoolState       // in order of first appearance
+	Deployments []DeploymentState // by model, in the order of the policy
+	Tenants     []TenantState     // by name
 }
 
 // PoolState is one pool's part of a Snapshot.
@@ -97,6 +127,9 @@ func (c *Controller) Snapshot(now time.Time) Snapshot {
 			state.Classes[k.lane.class].Running++
 		}
 		s.Pools = append(s.Pools, state)
+		for _, d := range p.deployments {
+			s.Deployments = append(s.Deployments, d.state(now))
+		}
 	}
 	for _, t := range c.tenants {
 		state := TenantState{Name: t.policy.Name, Active: t.active}

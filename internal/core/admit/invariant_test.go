@@ -45,13 +45,15 @@ func check(c *Controller, now time.Time) string {
 	for _, k := range c.calls {
 		active[k.tenant()]++
 		switch {
-		case k.running && k.item.Waiting():
+		case k.running && k.item.Waiting(), k.parked && (k.running || k.item.Waiting()):
 			return fmt.Sprintf("request %d waits and runs", k.id)
 		case k.running:
 			running++
 			if k.pool().running[k.place] != k {
 				return fmt.Sprintf("request %d is not in its place", k.id)
 			}
+		case k.parked:
+			waiting++
 		case k.item.Waiting():
 			waiting++
 			h := &queues[k.pool().index][k.lane.class]
@@ -79,8 +81,17 @@ func check(c *Controller, now time.Time) string {
 		if taken != len(p.running) {
 			return fmt.Sprintf("deployments run %d, the pool %d", taken, len(p.running))
 		}
-		if p.waiting() > 0 && p.pick() != nil {
+		if p.waiting() > 0 && p.room(now) && p.wake.IsZero() {
 			return fmt.Sprintf("%d wait while a slot is free", p.waiting())
+		}
+		over := 0
+		for _, q := range c.calls {
+			if q.item.Waiting() && q.pool() == p && q.most == anyRank {
+				over++
+			}
+		}
+		if over != p.over || p.lent > p.over {
+			return fmt.Sprintf("%d may use any rank, says %d, of which %d are lent", over, p.over, p.lent)
 		}
 		for class, q := range p.queues {
 			h := queues[p.index][class]

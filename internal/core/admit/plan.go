@@ -30,6 +30,10 @@ type plan struct {
 	limit    string
 	figure   int64
 	bound    int64
+	most     int     // the highest rank of deployments that it may use
+	blocked  bool    // it waits although calls at once are free
+	model    string  // the fallback that it is for
+	visited  []*pool // the models before that
 }
 
 // stages is the table that every Offer walks until one decides. Looks only
@@ -53,6 +57,31 @@ var stages = [...]struct {
 	{StageLadder, (*Controller).lookLadder},
 	{StageBound, (*Controller).lookBound},
 	{StageQueue, (*Controller).lookQueue},
+}
+
+// decide looks, and where the model has nothing to offer looks at those that
+// may serve its requests instead.
+func (c *Controller) decide(now time.Time, r *Request, p *plan) {
+	c.look(now, r, p)
+	if p.verdict != Reject || p.pool == nil || p.stage < StageCapacity {
+		return
+	}
+	switch p.stage {
+	case StageCapacity, StageShed, StageWait, StageBound:
+	default:
+		return
+	}
+	for _, name := range p.pool.policy.Fallback[CauseOverloaded] {
+		if c.byModel[name] == nil || c.byModel[name] == p.pool {
+			continue
+		}
+		asked, other := *r, plan{model: name, visited: []*pool{p.pool}}
+		asked.Model = name
+		if c.look(now, &asked, &other); other.verdict != Reject {
+			*p = other
+			return
+		}
+	}
 }
 
 func (c *Controller) look(now time.Time, r *Request, p *plan) {
@@ -114,10 +143,14 @@ func (c *Controller) lookDeadline(now time.Time, r *Request, p *plan) bool {
 	return p.reject(0)
 }
 
-func (c *Controller) lookCapacity(_ time.Time, _ *Request, p *plan) bool {
+func (c *Controller) lookCapacity(now time.Time, _ *Request, p *plan) bool {
+	p.pool.current(now)
 	p.measure("usable slots of the model", int64(len(p.pool.running)), int64(p.pool.slots))
 	if p.pool.slots > 0 {
 		return false
+	}
+	if p.pool.opens.After(now) {
+		return p.reject(p.pool.opens.Sub(now))
 	}
 	return p.reject(5 * time.Second)
 }
@@ -156,11 +189,20 @@ func (c *Controller) lookTokens(now time.Time, r *Request, p *plan) bool {
 	return p.rejectUntil(w.Wait(now, n))
 }
 
-// lookFree never refuses: while a slot is free nothing waits (dispatch sees to
-// that), and a prediction must not turn away what can run now.
-func (c *Controller) lookFree(_ time.Time, _ *Request, p *plan) bool {
+// lookFree never refuses: a prediction must not turn away what can run now.
+// What waits for a limit or for a preferred tier, and is not of a worse class,
+// comes first. A dearer tier is used only if the ones before it would be too late.
+func (c *Controller) lookFree(now time.Time, r *Request, p *plan) bool {
 	p.measure("usable slots of the model", int64(len(p.pool.running)), int64(p.pool.slots))
-	if p.pool.pick() == nil {
+	p.most = anyRank
+	w := r.want(p, anyRank)
+	rank, ok := p.pool.any(now, &w)
+	if p.pool.tiered() && rank > p.pool.base {
+		p.most = p.pool.reach(p.pool.wait(now, p.lane), c.patience(now, r.Class, p))
+		ok = ok && rank <= p.most
+	}
+	if !ok || p.pool.better(r.Class+1) {
+		p.blocked = p.pool.room(now)
 		return false
 	}
 	p.verdict = Run

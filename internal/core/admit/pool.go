@@ -6,6 +6,7 @@ import (
 	"github.com/spillway-llm/spillway/internal/core/meter"
 	"github.com/spillway-llm/spillway/internal/core/predict"
 	"github.com/spillway-llm/spillway/internal/core/queue"
+	"github.com/spillway-llm/spillway/internal/core/route"
 )
 
 // pool is one model: its slots, what runs on them, and what waits for them.
@@ -14,22 +15,33 @@ type pool struct {
 	policy      *Model
 	retired     bool // no longer in the policy; lives until its calls have ended
 	deployments []*deployment
-	turn        int // where the search for the least loaded begins
-	slots       int
-	running     []*call
-	queues      [NumClasses]*queue.Queue[*call]
-	credit      [NumClasses]int64 // slot time owed to a class by its floor, nanoseconds
-	lanes       [NumClasses][]*lane
-	rates       [NumClasses]meter.Rate // admitted work: raw slot-seconds
-	service     *predict.Service
-	done        meter.Recent // calls completed
-	idle        meter.Recent // slot time unused that was refused to somebody, milliseconds
-	counted     time.Time    // until when idle is
-	promised    time.Time    // until when every slot works, if refusals by prediction were right
-	lastDone    time.Time
-	late        meter.Hist // real waits over predicted ones
+	supply
+	turns    float64    // virtual time of the balances that go in turn
+	pace     pace       // of all calls, as those of its deployments
+	tokens   meter.Mean // of a call, input and output
+	running  []*call
+	parked   []*call   // between two attempts
+	wake     time.Time // when a call may run by time alone; zero if none waits for that
+	over     int       // waiting calls that need more than the ranks before the last can serve in time
+	lent     int       // of their places, those that others took
+	queues   [NumClasses]*queue.Queue[*call]
+	credit   [NumClasses]int64 // slot time owed to a class by its floor, nanoseconds
+	lanes    [NumClasses][]*lane
+	rates    [NumClasses]meter.Rate // admitted work: raw slot-seconds
+	service  *predict.Service
+	done     meter.Recent // calls completed
+	idle     meter.Recent // slot time unused that was refused to somebody, milliseconds
+	counted  time.Time    // until when idle is
+	promised time.Time    // until when every slot works, if refusals by prediction were right
+	lastDone time.Time
+	late     meter.Hist // real waits over predicted ones
 	outlook
 	demands []predict.Demand // reused
+
+	picks []place           // reused
+	peers []*deployment     // reused
+	cands []route.Candidate // reused
+	fit   []int             // reused
 }
 
 // outlook is what the wait is computed from, refreshed now and then.
@@ -78,7 +90,7 @@ func (p *pool) count(now time.Time) {
 	if p.promised.Before(now) {
 		until = p.promised
 	}
-	if unused := p.slots - len(p.running); unused > 0 && until.After(p.counted) {
+	if unused := min(p.slots, int(p.capacity)) - len(p.running); unused > 0 && until.After(p.counted) {
 		p.idle.Add(now, int(until.Sub(p.counted).Milliseconds())*unused)
 	}
 	p.counted = now
@@ -90,21 +102,26 @@ func (p *pool) work() time.Duration {
 	for _, q := range p.queues {
 		w += q.Work()
 	}
-	return p.service.Slots(time.Duration(w)) / time.Duration(max(p.slots, 1))
+	return time.Duration(float64(p.service.Slots(time.Duration(w))) / p.size())
 }
 
-// pick is the deployment with a free slot that is the least loaded in
-// proportion; of equals the one whose turn it is. Nil if none is free.
-func (p *pool) pick() *deployment {
-	var best *deployment
-	n := len(p.deployments)
-	for i := range n {
-		d := p.deployments[(p.turn+i)%n]
-		if d.running < d.slots && (best == nil || d.running*best.slots < best.running*d.slots) {
-			best = d
+// look takes the ages of running calls, of all and of each deployment, to
+// notice one that slows down before anything ends.
+func (p *pool) look(now time.Time) {
+	several := len(p.deployments) > 1
+	var ages predict.Ages
+	for _, k := range p.running {
+		age := now.Sub(k.started)
+		ages.Add(p.service, age, k.est.Raw)
+		if several {
+			k.deployment.ages.Add(p.service, age, k.est.Raw)
 		}
 	}
-	return best
+	p.service.Brownout(ages)
+	for _, d := range p.deployments {
+		d.slow = p.service.SlowBy(d.ages)
+		d.ages = predict.Ages{}
+	}
 }
 
 // refresh recomputes shares and the brownout factor, at a cost bounded by the
@@ -121,17 +138,14 @@ func (p *pool) refresh(now time.Time) {
 	}
 	p.refreshed, p.events = now, 0
 
-	var ages predict.Ages
-	for _, k := range p.running {
-		ages.Add(p.service, now.Sub(k.started), k.est.Raw)
-	}
-	p.service.Brownout(ages)
+	p.look(now)
+	p.survey(now)
 	p.margin = min(max(p.late.Quantile(marginQuantile), 1), marginMost)
 
 	factor := p.service.Factor()
 	taken := 0.0
 	for class := range Class(NumClasses) {
-		slots := float64(p.slots)
+		slots := p.size()
 		p.free[class] = slots - min(taken, busiest*slots)
 		demands := p.demandsOf(now, class, factor)
 		p.wanted[class] = 0
@@ -212,12 +226,13 @@ func (p *pool) wait(now time.Time, l *lane) time.Duration {
 	}
 	own = max(own, float64(q.Fresh())/free)
 	w := span((float64(better)/free + own) * factor)
-	w += p.service.Residual() / time.Duration(max(p.slots, 1))
+	size := p.size()
+	w += time.Duration(float64(p.service.Residual())/size) + p.closed(now)
 	if still := now.Sub(p.lastDone); !p.lastDone.IsZero() && still > p.service.Mean() {
 		// Nothing completed for longer than a call takes: at this pace every
 		// round of all slots takes as long again.
-		ahead := float64(l.flow.Len()+1) * float64(p.slots) / share
-		w = max(w, span(ahead*float64(still)/float64(max(p.slots, 1))))
+		ahead := float64(l.flow.Len()+1) * size / share
+		w = max(w, span(ahead*float64(still)/size))
 	}
 	return w
 }

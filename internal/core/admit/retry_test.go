@@ -19,16 +19,20 @@ func TestOwnRetry(t *testing.T) {
 		outcome Outcome
 		at      time.Duration
 		again   bool
+		pause   time.Duration // at least, before it goes again
 	}{
 		{name: "overloaded upstream", outcome: failed, at: s, again: true},
 		{name: "not retryable", outcome: Outcome{Status: 400}, at: s},
 		{name: "it was good", outcome: Outcome{Status: 200, OK: true, Retryable: true}, at: s},
 		{name: "the caller left", outcome: Outcome{Status: 503, Retryable: true, CallerGone: true}, at: s},
-		{name: "the upstream asks to wait", outcome: Outcome{Status: 429, Retryable: true, RetryAfter: s}, at: s},
+		{name: "the upstream asks to wait", outcome: Outcome{Status: 429, Retryable: true, RetryAfter: 3 * s}, at: s, again: true, pause: 3 * s},
+		{name: "the upstream asks to wait too long", outcome: Outcome{Status: 429, Retryable: true, RetryAfter: 8 * s}, at: s},
+		{name: "a silent upstream", outcome: Outcome{Fault: Silent, Retryable: true}, at: s},
+		{name: "a refused key", outcome: Outcome{Status: 401}, at: s},
 		{name: "the first token was sent", outcome: failed, at: s, before: func(d *desk) { d.c.FirstByte(after(s/2), 1) }},
 		{name: "too late for another", outcome: failed, at: 7500 * time.Millisecond},
 		{name: "no attempts left", outcome: failed, at: s, change: func(p *Policy) { p.Retry.Attempts = 1 }},
-		{name: "no budget left", outcome: failed, at: s, change: func(p *Policy) { p.Retry.Percent, p.Retry.Reserve = -1, -1 }},
+		{name: "no budget left", outcome: failed, at: s, change: func(p *Policy) { p.Retry.Failover = FailoverPolicy{-1, -1, -1} }},
 		{name: "the model is gone", outcome: failed, at: s, before: func(d *desk) {
 			p := exact(onePool(1, Tenant{Name: "a"}))
 			p.Models[0].Name = "other"
@@ -53,15 +57,19 @@ func TestOwnRetry(t *testing.T) {
 				}
 				return
 			}
-			if len(ds) != 2 {
-				t.Fatalf("got %+v, want to go again", ds)
+			d.only(ds, 1, Queue, StageAgain)
+			if d.c.Running() != 0 {
+				t.Error("it holds a slot while it waits")
 			}
-			d.is(ds[0], Queue, StageAgain)
-			d.is(ds[1], Run, StageDispatch)
-			if ds[1].Wait != tt.at {
-				t.Errorf("its wait is %v, want from its arrival: %v", ds[1].Wait, tt.at)
+			back := d.c.Next().Sub(t0)
+			if pause := back - tt.at; pause < max(tt.pause, 125*time.Millisecond) || pause > max(tt.pause, 375*time.Millisecond) {
+				t.Errorf("it goes again after %v", pause)
 			}
-			if ds := d.finish(tt.at+s, 1, failed); len(ds) != 0 {
+			run := d.only(d.tick(back), 1, Run, StageDispatch)
+			if run.Wait != back {
+				t.Errorf("its wait is %v, want from its arrival: %v", run.Wait, back)
+			}
+			if ds := d.finish(back+s/2, 1, failed); len(ds) != 0 {
 				t.Errorf("a third attempt: %+v", ds)
 			}
 		})
@@ -81,7 +89,7 @@ func TestOwnRetryWaits(t *testing.T) {
 	if len(ds) != 2 || ds[1].ID != 2 || ds[1].Verdict != Run {
 		t.Fatalf("got %+v, want the better class to run", ds)
 	}
-	if ds := d.tick(5 * s); len(ds) != 0 {
+	if ds := d.tick(5500 * time.Millisecond); len(ds) != 0 {
 		t.Errorf("dropped for the time it ran: %+v", ds)
 	}
 	d.only(d.good(6*s, 2), 1, Run, StageDispatch)

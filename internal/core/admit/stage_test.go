@@ -178,13 +178,13 @@ func TestLaterStages(t *testing.T) {
 	}
 
 	ds := d.finish(4*s, 2, Outcome{Status: 503, Retryable: true})
-	if len(ds) != 2 || ds[0].ID != 2 || ds[1].ID != 2 {
-		t.Fatalf("got %+v, want 2 to go again", ds)
+	if len(ds) != 2 || ds[0].ID != 2 || ds[1].ID != 4 {
+		t.Fatalf("got %+v, want 2 to go again, and 4 to run meanwhile", ds)
 	}
 	d.is(ds[0], Queue, StageAgain)
-	d.is(ds[1], Run, StageDispatch)                              // before 4: it keeps its place (B161)
-	d.only(d.good(5*s, 2), 4, Run, StageDispatch)                // 4's turn
-	if ds := d.good(6*s, 4); len(ds) != 0 || d.c.Running() > 0 { // the end
+	d.is(ds[1], Run, StageDispatch)
+	d.only(d.good(5*s, 4), 2, Run, StageDispatch)                // before others: it has been served once (B161)
+	if ds := d.good(6*s, 2); len(ds) != 0 || d.c.Running() > 0 { // the end
 		t.Errorf("got %+v, %d run", ds, d.c.Running())
 	}
 	if !d.c.Next().IsZero() {

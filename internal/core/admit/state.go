@@ -13,7 +13,8 @@ type tenant struct {
 	policy  Tenant
 	active  int          // requests waiting or running
 	firsts  meter.Recent // first tries offered
-	retries meter.Recent // retries admitted, the callers' and our own
+	retries meter.Recent // callers' retries admitted
+	again   meter.Recent // our own further attempts
 	members []*member    // by pool.index; nil where it never came
 }
 
@@ -67,22 +68,28 @@ type call struct {
 	running    bool
 	place      int // index in pool.running
 	deployment *deployment
+	key        int    // of the deployment
+	epoch      uint32 // of its breaker, when the attempt began
 	started    time.Time
-	first      bool  // the first event came
-	charged    int64 // nanoseconds of slot time booked at dispatch
+	first      bool          // the first event came
+	firstTook  time.Duration // and when, from started
+	alive      bool          // it counted as a sign of life of a recovering upstream
+	charged    int64         // nanoseconds of slot time booked at dispatch
+
+	task     string
+	affinity uint64
+	most     int // the highest rank that it may use: those up to it serve it in time
+	parked   bool
+	resume   time.Time   // when a parked call may go on
+	avoid    *deployment // where it failed last
+	repeat   bool        // it has had more than one attempt
+	visited  []*pool     // models that it was for before
 
 	requests, tokens meter.Reservation
 }
 
 func (k *call) pool() *pool     { return k.lane.member.pool }
 func (k *call) tenant() *tenant { return k.lane.member.tenant }
-
-// deployment is one upstream with its slots.
-type deployment struct {
-	name    string
-	slots   int
-	running int
-}
 
 func (c *Controller) memberOf(p *pool, t *tenant) *member {
 	for len(t.members) <= p.index {
@@ -121,6 +128,27 @@ func limitWindow(w *meter.Window, limit int64) *meter.Window {
 		w = meter.NewWindow(limit, time.Minute)
 	}
 	return w
+}
+
+// reserve takes a call from the member's windows, settle gives back what was
+// not used: its tokens, and the request itself if it was never sent. Negative
+// tokens mean that nobody knows, and the estimate stands.
+func (m *member) reserve(now time.Time, k *call) {
+	if m.requests != nil {
+		k.requests = m.requests.Reserve(now, 1)
+	}
+	if m.tokens != nil {
+		k.tokens = m.tokens.Reserve(now, k.size())
+	}
+}
+
+func (m *member) settle(now time.Time, k *call, used int64) {
+	if m.tokens != nil && used >= 0 {
+		m.tokens.Settle(now, &k.tokens, used)
+	}
+	if m.requests != nil && k.started.IsZero() {
+		m.requests.Settle(now, &k.requests, 0)
+	}
 }
 
 func (m *member) laneOf(class Class) *lane {

@@ -37,13 +37,16 @@ var whyNames = [...]string{"", "errors", "consecutive", "out_of_memory", "slow_f
 func (w Why) String() string { return whyNames[w] }
 
 const (
-	steps      = 10
-	stepGood   = 3    // successes that a step needs, or as many as it lets pass at once
-	leastShare = 0.1  // of a closed breaker, so that it goes on measuring
-	luck       = 1e-6 // a run of failures less likely than this is none of chance
-	rareError  = 0.03 // the share of failures that every upstream is believed to have
-	relapse    = 3    // failures in a row that end a recovery
-	slowToHeal = 4    // out of memory: cooldowns are this much longer
+	steps         = 10
+	stepGood      = 3    // successes that a step needs, or as many as it lets pass at once
+	leastShare    = 0.1  // of a closed breaker, so that it goes on measuring
+	luck          = 1e-6 // a run of failures less likely than this is none of chance
+	rareError     = 0.03 // the share of failures that every upstream is believed to have
+	relapse       = 3    // failures in a row that end a recovery
+	latelyMemory  = 20
+	alonePatience = 3 // times the failures in a row, where nothing else is left
+	aloneStep     = 4 // how much shorter the steps are where nothing else is left
+	slowToHeal    = 4 // out of memory: cooldowns are this much longer
 )
 
 // Breaker is the share of one upstream's capacity that may be used now. It is
@@ -52,6 +55,10 @@ const (
 // upstream which fails near the threshold does not flap; when the failures can
 // be no chance it opens, cools down, lets one call probe, and then gives the
 // traffic back by tenths, each of which must be earned.
+//
+// Where it stands for the only upstream that is left, it gives more away: what
+// an upstream still answers is then all there is, so that no share of failures
+// takes anything away, an opening waits less, and the steps are a quarter as long.
 //
 // The form of the closed share is that of adaptive throttling in "Site
 // Reliability Engineering" (Beyer et al., 2016), ch. 21, with K = 1/(1-Errors).
@@ -67,15 +74,22 @@ type Breaker struct {
 	since  time.Time // of the state or the step
 	good   int       // successes of this step
 	run    int       // failures in a row
+	lately float64   // share of failures among the last calls before the run
 	window results
 	first  latency
 	token  latency
 	total  latency
 	scaled time.Time // when more capacity was last found to be needed
+	opened time.Time // when it opened last
+	asked  time.Time // the end of a pause that the upstream asked for
+	alone  bool
 }
 
 // Configure sets the thresholds, whose defaults are filled, and keeps all that is known.
 func (b *Breaker) Configure(p Policy) { b.policy = p }
+
+// Alone says whether no other upstream is left.
+func (b *Breaker) Alone(yes bool) { b.alone = yes }
 
 // Epoch marks the calls that begin now. Results are only told of calls whose
 // mark is still the present one.
@@ -87,12 +101,22 @@ func (b *Breaker) State(now time.Time) (State, Why) {
 	return b.state, b.why
 }
 
+// Run is how many calls have failed in a row.
+func (b *Breaker) Run() int { return b.run }
+
 // Opens is when an open breaker lets a probe pass; the zero time if it is not open.
 func (b *Breaker) Opens(now time.Time) time.Time {
 	if b.advance(now); b.state == Open {
-		return b.until
+		return b.closedUntil()
 	}
 	return time.Time{}
+}
+
+func (b *Breaker) closedUntil() time.Time {
+	if until := b.opened.Add(b.policy.Alone); b.alone && until.Before(b.until) {
+		return later(until, b.asked)
+	}
+	return later(b.until, b.asked)
 }
 
 // Step is the tenth of the traffic that a recovering upstream has reached, 10
@@ -122,7 +146,7 @@ func (b *Breaker) Share(now time.Time) float64 {
 // trust is the share of a closed breaker.
 func (b *Breaker) trust(now time.Time) float64 {
 	failed, n := b.window.count(now, b.policy.Window)
-	if n < b.policy.MinCount || failed*100 <= n*b.policy.Errors {
+	if b.alone || n < b.policy.MinCount || failed*100 <= n*b.policy.Errors {
 		return 1
 	}
 	accepted := 1 - float64(b.policy.Errors)/100
@@ -147,14 +171,19 @@ func (b *Breaker) Calls(now time.Time, slots int) int {
 // the calls at once that it has now.
 func (b *Breaker) Success(now time.Time, usable int) {
 	b.advance(now)
-	b.run = 0
+	b.ran()
+	b.lately -= b.lately / latelyMemory
 	b.window.add(now, b.policy.Window, false)
 	switch b.state {
 	case HalfOpen:
 		b.turn(now, Recovering)
 		b.step = 1
 	case Recovering:
-		if b.good++; b.good < min(stepGood, max(usable, 1)) || now.Sub(b.since) < b.policy.Step {
+		least := b.policy.Step
+		if b.alone {
+			least /= aloneStep
+		}
+		if b.good++; b.good < min(stepGood, max(usable, 1)) || now.Sub(b.since) < least {
 			return
 		}
 		if b.step++; b.step >= steps {
@@ -175,11 +204,11 @@ func (b *Breaker) Failure(now time.Time, space bool, after time.Duration) {
 	b.window.add(now, b.policy.Window, true)
 	switch b.state {
 	case Open:
-		b.until = later(b.until, now.Add(after))
+		b.asked = later(b.asked, now.Add(after))
 	case HalfOpen:
 		b.open(now, b.why, after)
 	case Recovering:
-		if space || b.run >= relapse {
+		if space || b.run >= b.patient(relapse) {
 			b.open(now, b.why, after)
 		}
 	case Closed:
@@ -189,7 +218,7 @@ func (b *Breaker) Failure(now time.Time, space bool, after time.Duration) {
 			b.open(now, Space, after)
 		case b.inRow(failed, n):
 			b.open(now, Consecutive, after)
-		case n >= b.policy.MinCount && failed*100 >= n*b.policy.Open:
+		case !b.alone && n >= b.policy.MinCount && failed*100 >= n*b.policy.Open:
 			b.open(now, Errors, after)
 		}
 	}
@@ -198,14 +227,29 @@ func (b *Breaker) Failure(now time.Time, space bool, after time.Duration) {
 // inRow says whether the present run of failures is more than the share of
 // failures before it explains.
 func (b *Breaker) inRow(failed, n int) bool {
-	if b.policy.Consecutive < 0 || b.run < b.policy.Consecutive {
+	if b.policy.Consecutive < 0 || b.run < b.patient(b.policy.Consecutive) {
 		return false
 	}
-	share := rareError
+	share := max(rareError, b.lately)
 	if before := n - b.run; before > 0 {
 		share = max(share, float64(failed-b.run)/float64(before))
 	}
 	return math.Pow(share, float64(b.run)) <= max(luck, math.Pow(rareError, float64(b.policy.Consecutive)))
+}
+
+// patient is how many failures in a row count for n.
+func (b *Breaker) patient(n int) int {
+	if b.alone {
+		return alonePatience * n
+	}
+	return n
+}
+
+// ran ends a run of failures.
+func (b *Breaker) ran() {
+	for ; b.run > 0; b.run-- {
+		b.lately += (1 - b.lately) / latelyMemory
+	}
 }
 
 // open takes everything away for a cooldown that grows with the outage; of two
@@ -220,11 +264,14 @@ func (b *Breaker) open(now time.Time, why Why, after time.Duration) {
 	if why == Space {
 		cooldown = max(cooldown, slowToHeal*b.policy.Cooldown)
 	}
-	b.until = later(b.until, now.Add(max(min(cooldown, b.policy.CooldownMax), after)))
+	b.opened, b.until = now, later(b.until, now.Add(min(cooldown, b.policy.CooldownMax)))
+	if after > 0 {
+		b.asked = later(b.asked, now.Add(after))
+	}
 	b.turn(now, Open)
 	b.why = why
 	b.epoch++
-	b.run = 0
+	b.ran()
 	b.window = results{}
 	b.first.forget()
 	b.token.forget()
@@ -233,7 +280,7 @@ func (b *Breaker) open(now time.Time, why Why, after time.Duration) {
 
 // advance ends a cooldown that is over.
 func (b *Breaker) advance(now time.Time) {
-	if b.state == Open && !now.Before(b.until) {
+	if b.state == Open && !now.Before(b.closedUntil()) {
 		b.turn(now, HalfOpen)
 	}
 }

@@ -56,6 +56,7 @@ type Pacer struct {
 	hold      float64    // seconds that it stays at the good rate before it asks for more
 	flow      [4]float64 // what was sent in each of the last seconds
 	flowAt    time.Time
+	born      time.Time
 }
 
 // Configure sets the limit a minute, 0 if none is known, and keeps what was learnt.
@@ -136,26 +137,30 @@ func (p *Pacer) burst() float64 {
 	return max(limit/burstShare, 1)
 }
 
-// fill brings the bucket to now.
-func (p *Pacer) fill(now time.Time) float64 {
-	rate := p.Rate(now)
-	if d := now.Sub(p.at).Seconds(); d > 0 {
-		if !p.at.IsZero() {
-			p.level = min(p.level+d*min(rate, 1e12), p.burst())
-		}
-		p.at = now
+// filled is the bucket at now, and the rate that fills it.
+func (p *Pacer) filled(now time.Time) (level, rate float64) {
+	rate = p.Rate(now)
+	if d := now.Sub(p.at).Seconds(); d > 0 && !p.at.IsZero() {
+		return min(p.level+d*min(rate, 1e12), p.burst()), rate
 	}
-	return rate
+	return p.level, rate
+}
+
+// fill brings the bucket to now.
+func (p *Pacer) fill(now time.Time) {
+	p.level, _ = p.filled(now)
+	p.at = later(p.at, now)
 }
 
 // Wait is how long until n may be sent; 0 if now. An amount above the burst
-// passes when the bucket is full, and leaves a debt.
+// passes when the bucket is full, and leaves a debt. It is at most a minute, as
+// rates change.
 func (p *Pacer) Wait(now time.Time, n int64) time.Duration {
 	if !p.Paced() {
 		return 0
 	}
-	rate := p.fill(now)
-	lacks := min(float64(n), p.burst()) - p.level
+	level, rate := p.filled(now)
+	lacks := min(float64(n), p.burst()) - level
 	if lacks <= 1e-9 {
 		return 0
 	}
@@ -167,7 +172,7 @@ func (p *Pacer) Wait(now time.Time, n int64) time.Duration {
 	if math.IsInf(rate, 1) {
 		return 0
 	}
-	return max(time.Duration(lacks/max(rate, 1e-6)*float64(time.Second)), time.Microsecond)
+	return min(max(time.Duration(lacks/max(rate, 1e-6)*float64(time.Second)), time.Microsecond), time.Minute)
 }
 
 // Take books n as sent.
@@ -194,7 +199,7 @@ func (p *Pacer) Settle(now time.Time, estimated, real int64) {
 // flowing moves the seconds of flow on.
 func (p *Pacer) flowing(now time.Time) {
 	if p.flowAt.IsZero() {
-		p.flowAt = now
+		p.flowAt, p.born = now, now
 	}
 	for n := 0; now.Sub(p.flowAt) >= time.Second; n++ {
 		if n == len(p.flow) {
@@ -216,7 +221,7 @@ func (p *Pacer) rateSent(now time.Time) float64 {
 			span++
 		}
 	}
-	return sum / max(span, 1)
+	return sum / max(min(span, now.Sub(p.born).Seconds()), 1)
 }
 
 // Refused is a 429: one decrease an epoch, however many come. n is the amount
@@ -230,7 +235,9 @@ func (p *Pacer) Refused(now time.Time, n int64, until time.Time) {
 		p.flow[0] -= float64(n)
 	}
 	p.fill(now)
-	p.level = min(p.level, 0)
+	if p.level = min(p.level, 0); !until.IsZero() {
+		p.level = min(float64(n), p.burst()) // then it may come back
+	}
 	if !p.decreased.IsZero() && now.Sub(p.decreased) < epoch {
 		p.cutAt = later(p.cutAt, until)
 		return

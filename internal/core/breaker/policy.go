@@ -31,6 +31,10 @@ type Policy struct {
 	// Cooldown is the least time the breaker stays open; it is twice the last
 	// outage, if that is longer, and at most CooldownMax. Default 30 s and 300 s.
 	Cooldown, CooldownMax time.Duration
+	// Alone is the pause before each probe where no other deployment of the
+	// model is left, so that there is nothing better to do with a request.
+	// Default 5 s.
+	Alone time.Duration
 	// Step is the least time at each of the ten steps of recovery. Default 2 s.
 	// Smaller returns sooner to an upstream that may fail again.
 	Step time.Duration
@@ -62,6 +66,7 @@ func (p *Policy) Defaults() {
 	or(&p.Consecutive, 4)
 	or(&p.Cooldown, 30*time.Second)
 	or(&p.CooldownMax, 300*time.Second)
+	or(&p.Alone, 5*time.Second)
 	or(&p.Step, 2*time.Second)
 }
 

@@ -27,17 +27,20 @@ func (a *Ages) Add(s *Service, age, raw time.Duration) {
 // overdue, times how much. Some are always overdue, for service times vary:
 // the share expected from the distribution of errors, and one standard
 // deviation of it, do not count.
-func (s *Service) Brownout(a Ages) {
-	s.slow = 1
+func (s *Service) Brownout(a Ages) { s.slow = s.SlowBy(a) }
+
+// SlowBy is that factor for some of the running calls.
+func (s *Service) SlowBy(a Ages) float64 {
 	if a.overdue == 0 {
-		return
+		return 1
 	}
 	n := float64(a.running)
 	expected := s.total.aging
 	excess := float64(a.overdue)/n - expected - math.Sqrt(expected*(1-expected)/n)
-	if excess > 0 {
-		s.slow += excess * (a.age/a.estimate - 1)
+	if excess <= 0 {
+		return 1
 	}
+	return 1 + excess*(a.age/a.estimate-1)
 }
 
 // Slow is the present brownout factor, 1 when all is well.

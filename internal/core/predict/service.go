@@ -148,6 +148,19 @@ func (s *Service) Residual() time.Duration {
 // Mean is the mean service time measured of late.
 func (s *Service) Mean() time.Duration { return seconds(s.mean.Shrunk(s.total.fit.y, 1)) }
 
+// PerInput is the time to the first event that a token of input adds, in seconds.
+func (s *Service) PerInput() float64 { return max(s.first.fit.b, 0) }
+
+// Expected is the time of a call of these tokens before calibration, to its
+// first event and to its end; output 0 means it is not known.
+func (s *Service) Expected(e Estimate, input, output int64) (first, total time.Duration) {
+	out := float64(output)
+	if output <= 0 {
+		out = float64(e.Output)
+	}
+	return seconds(s.first.fit.at(float64(input), out)), seconds(s.total.fit.at(float64(input), out))
+}
+
 // First takes the measured time to a stream's first event.
 func (s *Service) First(t *Tenant, e Estimate, input int64, took time.Duration) {
 	y := max(took.Seconds(), shortest)

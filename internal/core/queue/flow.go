@@ -103,15 +103,11 @@ func (f *Flow[T]) roll(now time.Time, patience time.Duration) {
 	f.window, f.missed, f.served = now, 0, 0
 }
 
-func (f *Flow[T]) link(it *Item[T], front bool) {
+func (f *Flow[T]) link(it *Item[T]) {
 	it.flow = f
-	switch {
-	case f.head == nil:
+	if f.head == nil {
 		f.head, f.tail = it, it
-	case front:
-		it.next, f.head.prev = f.head, it
-		f.head = it
-	default:
+	} else {
 		it.prev, f.tail.next = f.tail, it
 		f.tail = it
 	}

@@ -85,14 +85,8 @@ func (q *Queue[T]) Debt(f *Flow[T]) int64 {
 }
 
 // Push adds it behind the flow's other items.
-func (q *Queue[T]) Push(now time.Time, f *Flow[T], it *Item[T]) { q.push(now, f, it, false) }
-
-// PushFront adds it before the flow's other items: a request that was
-// dispatched and must go again keeps its place.
-func (q *Queue[T]) PushFront(now time.Time, f *Flow[T], it *Item[T]) { q.push(now, f, it, true) }
-
-func (q *Queue[T]) push(now time.Time, f *Flow[T], it *Item[T], front bool) {
-	f.link(it, front)
+func (q *Queue[T]) Push(now time.Time, f *Flow[T], it *Item[T]) {
+	f.link(it)
 	q.count++
 	q.work += it.Cost
 	q.bytes += it.Bytes
@@ -105,9 +99,6 @@ func (q *Queue[T]) push(now time.Time, f *Flow[T], it *Item[T], front bool) {
 		q.byFat.Push(f)
 	} else {
 		q.byFat.Fix(f)
-		if front {
-			q.byTag.Fix(f)
-		}
 	}
 	q.expiry.heap.Push(it)
 }

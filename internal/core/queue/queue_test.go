@@ -136,20 +136,6 @@ func TestDebt(t *testing.T) {
 	}
 }
 
-// TestFrontKeepsPlace: what must go again goes before the flow's others.
-func TestFrontKeepsPlace(t *testing.T) {
-	h := newHouse()
-	first := h.push("a", s)
-	h.push("a", s)
-	if h.serve() != first {
-		t.Fatal("not the first")
-	}
-	h.PushFront(t0, h.flows["a"], first)
-	if h.flows["a"].Oldest() != first || h.serve() != first {
-		t.Error("it lost its place")
-	}
-}
-
 // TestExpiryOrder holds over queues, ties by arrival.
 func TestExpiryOrder(t *testing.T) {
 	e := NewExpiry[string]()

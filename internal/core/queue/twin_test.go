@@ -96,13 +96,8 @@ func TestTwin(t *testing.T) {
 				if len(f.items) == 0 {
 					f.tag = max(f.tag, w.v)
 				}
-				if cost%5 == 0 {
-					q.PushFront(t0, flows[i], it)
-					f.items = slices.Insert(f.items, 0, it)
-				} else {
-					q.Push(t0, flows[i], it)
-					f.items = append(f.items, it)
-				}
+				q.Push(t0, flows[i], it)
+				f.items = append(f.items, it)
 				all = append(all, it)
 			case 3, 4:
 				if f := q.Next(); f != nil {

@@ -46,8 +46,8 @@ type Candidate struct {
 func (a *Candidate) lessLoaded(b *Candidate) int { return a.Running*b.Slots - b.Running*a.Slots }
 
 // Pick gives the index of the candidate to take, of at least one. Ties of
-// LeastLoaded are broken at random, all others go to the less loaded and then
-// to the first. intn is a source of chance: a number in [0, n).
+// LeastLoaded go to the one that was given less, and at random; all others go
+// to the less loaded and then to the first. intn is a source of chance: a number in [0, n).
 //
 // Two random choices are enough: the fullest of n upstreams is then hardly
 // fuller than the mean (Mitzenmacher, "The Power of Two Choices in Randomized
@@ -62,7 +62,8 @@ func Pick(b Balance, w Weights, list []Candidate, intn func(int) int) int {
 		if j >= i {
 			j++
 		}
-		if d := list[i].lessLoaded(&list[j]); d > 0 || d == 0 && i > j {
+		a, b := &list[i], &list[j]
+		if d := a.lessLoaded(b); d > 0 || d == 0 && a.Turn > b.Turn {
 			return j
 		}
 		return i

@@ -1,0 +1,247 @@
+package admit
+
+import (
+	"slices"
+	"time"
+)
+
+// again says whether a failed attempt is followed by another, and prepares it:
+// the call is parked, without a slot, until it may go. It must be in time,
+// within the attempts of a request and within the budgets for further ones.
+// Another deployment is tried at once; the same one only if no other is left,
+// after a pause, and not if it was silent; a model to fall back to when this
+// one has nothing more to offer.
+func (c *Controller) again(now time.Time, k *call, o *Outcome) bool {
+	if o.OK || o.CallerGone || o.Sent || k.first || k.sent >= c.policy.Retry.Attempts || !c.mayRepeat(now, k.tenant()) {
+		return false
+	}
+	p, fault := k.pool(), o.fault()
+	if !p.retired && (o.Retryable || fault == Denied) {
+		k.avoid = k.deployment
+		at, ok := now, true
+		if !p.other(now, k.avoid) || fault == Denied && k.deployment.elsewhere(now, k.key) {
+			at, ok = c.back(now, k, o, fault)
+			k.avoid = nil
+		}
+		if ok && at.Add(p.service.Need(k.est, k.stream, 50)).Before(k.deadline) {
+			c.park(now, k, at)
+			return true
+		}
+	}
+	return c.fallBack(now, k, fault)
+}
+
+// back is when the same deployment may be asked again.
+func (c *Controller) back(now time.Time, k *call, o *Outcome, fault Fault) (at time.Time, ok bool) {
+	d := k.deployment
+	if d.left || d.calls(now) == 0 {
+		return now, false
+	}
+	switch fault {
+	case Denied:
+		return now, d.elsewhere(now, k.key)
+	case Silent: // it may be working on it still
+		return now, false
+	}
+	if d.elsewhere(now, k.key) { // the limit was that of one key
+		return now, true
+	}
+	pause := c.policy.Retry.Backoff << min(k.sent-1, 6)
+	pause = time.Duration(float64(pause) * (0.5 + c.rng.Float64()))
+	return now.Add(max(pause, o.RetryAfter)), true
+}
+
+// other says whether another deployment of the pool is left: trusted with
+// something, whether or not it has a free slot.
+func (p *pool) other(now time.Time, than *deployment) bool {
+	for _, d := range p.deployments {
+		if d != than && d.trusted(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// usable says that some key of it is not refused.
+func (d *deployment) usable(now time.Time) bool {
+	return slices.ContainsFunc(d.keys, func(k *key) bool { return !k.denied.After(now) })
+}
+
+// elsewhere says that it has another key that passes calls now.
+func (d *deployment) elsewhere(now time.Time, than int) bool {
+	for i, k := range d.keys {
+		if i != than && k.wait(now, 1, true) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// mayRepeat says whether the budgets for further attempts have room: by rate
+// and by number at once, the tenant's and that of all.
+func (c *Controller) mayRepeat(now time.Time, t *tenant) bool {
+	f := c.policy.Retry.Failover
+	if f.Percent < 0 && f.Reserve < 0 {
+		return false
+	}
+	percent, reserve := int64(max(f.Percent, 0)), int64(max(f.Reserve, 0))
+	whole := reserve * int64(max(len(c.byName), 1))
+	return t.again.Sum(now) < t.firsts.Sum(now)*percent/100+reserve &&
+		c.repeats.Sum(now) < c.firsts.Sum(now)*percent/100+whole &&
+		int64(c.repeating) < max(int64(c.runs)*int64(max(f.Concurrent, 0))/100, whole)
+}
+
+// repeated books a further attempt.
+func (c *Controller) repeated(now time.Time, k *call) {
+	k.tenant().again.Add(now, 1)
+	c.repeats.Add(now, 1)
+	if !k.repeat {
+		k.repeat = true
+		c.repeating++
+	}
+}
+
+// park keeps a call between two attempts. It holds no slot, and waits in no
+// queue: it has been served once, and goes on as soon as it may.
+func (c *Controller) park(now time.Time, k *call, at time.Time) {
+	k.parked, k.resume = true, at
+	k.queued = now // the time upstream was not spent waiting
+	k.lane.member.waiting++
+	p := k.pool()
+	p.parked = append(p.parked, k)
+}
+
+// unpark ends that.
+func (k *call) unpark() {
+	p := k.pool()
+	k.parked = false
+	k.lane.member.waiting--
+	p.parked = slices.DeleteFunc(p.parked, func(x *call) bool { return x == k })
+}
+
+// resume runs parked calls, drops those that cannot make it, and says when the
+// next one is due.
+func (c *Controller) resume(now time.Time, p *pool) (next time.Time) {
+	soon := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	for i := 0; i < len(p.parked); {
+		k := p.parked[i]
+		last := k.deadline.Add(-p.service.Need(k.est, k.stream, 50))
+		if !now.Before(last) {
+			k.unpark()
+			c.refuse(now, k, StageLate, "the caller's deadline", millis(now.Sub(k.arrived)), millis(k.deadline.Sub(k.arrived)))
+			continue
+		}
+		soon(last)
+		if now.Before(k.resume) {
+			soon(k.resume)
+			i++
+			continue
+		}
+		if k.avoid != nil && (k.avoid.breaker.Run() == 0 || !p.other(now, k.avoid)) {
+			k.avoid = nil // it has served others since, or nothing else is left
+		}
+		if p.better(k.lane.class) {
+			i++
+			continue
+		}
+		w := k.want(anyRank)
+		d, n := c.choose(now, p, &w)
+		if d == nil {
+			if t := p.opening(now, &w); !t.IsZero() {
+				soon(t)
+			}
+			i++
+			continue
+		}
+		k.unpark()
+		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model()})
+		c.run(now, k, d, n, &c.out[len(c.out)-1])
+	}
+	return next
+}
+
+// better says whether a better class waits.
+func (p *pool) better(class Class) bool {
+	for k := range class {
+		if p.queues[k].Len() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// cause is why another model should serve the request.
+func (f Fault) cause() (Cause, bool) {
+	switch f {
+	case Failed, Silent, OutOfSpace, Denied:
+		return CauseError, true
+	case Throttled, Saturated:
+		return CauseOverloaded, true
+	case TooLong:
+		return CauseContext, true
+	case Filtered:
+		return CauseFilter, true
+	}
+	return 0, false
+}
+
+// fallBack moves a call to another model that may serve it instead.
+func (c *Controller) fallBack(now time.Time, k *call, fault Fault) bool {
+	cause, ok := fault.cause()
+	if !ok {
+		return false
+	}
+	for _, name := range k.pool().policy.Fallback[cause] {
+		p := c.byModel[name]
+		if p == nil || slices.Contains(k.visited, p) || p == k.pool() {
+			continue
+		}
+		m := c.memberOf(p, k.tenant())
+		l := m.laneOf(k.lane.class)
+		est := p.service.Estimate(&m.known, k.input, k.maxOutput)
+		if m.requests != nil && !m.requests.Fits(now, 1) || m.tokens != nil && !m.tokens.Fits(now, k.input+est.Output) {
+			continue
+		}
+		if p.current(now); p.slots == 0 || !now.Add(p.service.Need(est, k.stream, 50)).Before(k.deadline) {
+			continue
+		}
+		k.visited = append(k.visited, k.pool())
+		k.lane.member.settle(now, k, 0)
+		k.lane, k.est, k.avoid = l, est, nil
+		m.reserve(now, k)
+		p.demanded(now, l, est.Raw)
+		c.park(now, k, now)
+		return true
+	}
+	return false
+}
+
+// model is the name of the pool that serves the call, if it is a fallback.
+func (k *call) model() string {
+	if len(k.visited) == 0 {
+		return ""
+	}
+	return k.pool().policy.Name
+}
+
+// spill runs a waiting call on a dearer tier, because it is time. Without room
+// there it waits on for any place.
+func (c *Controller) spill(now time.Time, k *call) bool {
+	p := k.pool()
+	k.most = anyRank
+	p.over++
+	w := k.want(anyRank)
+	d, n := c.choose(now, p, &w)
+	if d == nil || p.better(k.lane.class) {
+		return false
+	}
+	k.dequeue()
+	p.waited(k, now.Sub(k.queued))
+	c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model()})
+	c.run(now, k, d, n, &c.out[len(c.out)-1])
+	return true
+}

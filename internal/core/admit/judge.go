@@ -1,0 +1,164 @@
+package admit
+
+import (
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/breaker"
+)
+
+// fault is what was wrong, where the shell did not say it in words.
+func (o *Outcome) fault() Fault {
+	switch {
+	case o.Fault != NoFault || o.OK || o.CallerGone:
+		return o.Fault
+	case o.Status == 429:
+		return Throttled
+	case o.Status == 0 && o.Retryable, o.Status >= 500 && o.Status != 501:
+		return Failed
+	case o.Status == 401, o.Status == 402, o.Status == 403, o.Status == 407:
+		return Denied
+	}
+	return Invalid
+}
+
+// judge tells the deployment and its key how an attempt ended. Callers who
+// left and faults of the request are neutral, and so is what began before the
+// breaker last opened.
+func (c *Controller) judge(now time.Time, k *call, o *Outcome) {
+	d, fault := k.deployment, o.fault()
+	d.tally.count(d, o, fault)
+	if k.key >= len(d.keys) {
+		return // the keys have changed
+	}
+	q, present := d.keys[k.key], k.epoch == d.breaker.Epoch()
+	until := now.Add(min(o.RetryAfter, pauseMost))
+	switch fault {
+	case NoFault:
+		if !o.OK {
+			return
+		}
+		q.denials, q.denied = 0, time.Time{}
+		if c.good(now, k, o, present); d.told == breaker.Closed && d.auto == nil && !d.breaker.Warned() && !d.warned {
+			return // the usual case: nothing is different
+		}
+	case Failed, Silent:
+		if present {
+			d.breaker.Failure(now, false, o.RetryAfter)
+		}
+	case OutOfSpace:
+		if present {
+			d.breaker.Failure(now, true, o.RetryAfter)
+		}
+	case Saturated:
+		if d.auto != nil {
+			d.auto.Full(now, d.running, d.policy.Most)
+		}
+		if o.RetryAfter > 0 {
+			q.paused = latest(q.paused, until)
+		}
+		if present && o.Status >= 500 {
+			d.breaker.Failure(now, false, o.RetryAfter)
+		}
+	case Throttled:
+		q.throttled(now, k, o, until)
+	case Denied:
+		wait := min(deniedFirst<<min(q.denials, 5), deniedMost)
+		q.denials++
+		q.denied = now.Add(max(wait, o.RetryAfter))
+	}
+	d.pool.survey(now)
+	c.note(now, d)
+}
+
+// throttled is a 429: the pause it asks for is kept, and the pace of what ran
+// out is taken down. Where nobody says what that was, it was requests.
+func (q *key) throttled(now time.Time, k *call, o *Outcome, until time.Time) {
+	pause := time.Time{}
+	if o.RetryAfter > 0 {
+		pause = until
+		q.paused = latest(q.paused, until)
+	}
+	switch o.Scarce {
+	case ScarceDay:
+		if o.RetryAfter == 0 {
+			q.paused = latest(q.paused, now.Add(min(q.day.Left(now), time.Hour)))
+		}
+	case ScarceTokens:
+		q.tokens.Refused(now, k.size(), pause)
+	default:
+		q.requests.Refused(now, 1, pause)
+	}
+}
+
+// good is an answer: its times, without what its size explains, are what the
+// latency breaker and the learnt concurrency see.
+func (c *Controller) good(now time.Time, k *call, o *Outcome, present bool) {
+	d, p := k.deployment, k.pool()
+	var t breaker.Latencies
+	if o.Delay >= 0 {
+		total := now.Sub(k.started)
+		t.Total = total - o.Delay
+		if k.stream && k.first {
+			explained := time.Duration(p.service.PerInput() * float64(k.input) * float64(time.Second))
+			t.First = max(k.firstTook-explained-o.Delay, time.Millisecond)
+			if o.Output >= leastTokens {
+				t.PerToken = (total - k.firstTook) / time.Duration(o.Output)
+			}
+		}
+	}
+	if d.auto != nil {
+		d.auto.Sample(now, t, d.running+1, d.policy.Most)
+		d.slots = d.auto.Limit()
+	}
+	if !present || k.alive { // counted by its first sign of life
+		return
+	}
+	if d.breaker.Good(now, d.calls(now), t) {
+		c.changed(Change{At: now, Deployment: d.name, ScaleUp: true})
+	}
+}
+
+// leastTokens of output make a time by token.
+const leastTokens = 8
+
+// Change is something about a deployment that an operator should hear of once.
+type Change struct {
+	At         time.Time
+	Deployment string
+	From, To   breaker.State
+	Why        breaker.Why
+	Until      time.Time // of an opening
+	Warning    bool      // latency comes near the point where the breaker opens
+	ScaleUp    bool      // a call took so long that more capacity is needed
+}
+
+// mostChanges bounds what nobody fetches.
+const mostChanges = 64
+
+func (c *Controller) changed(x Change) {
+	if len(c.changes) < mostChanges {
+		c.changes = append(c.changes, x)
+	}
+}
+
+// Changes are what happened to deployments since the last call, oldest first.
+// The slice is valid until the next call of any method.
+func (c *Controller) Changes() []Change {
+	list := c.changes
+	c.changes = c.changes[:0]
+	return list
+}
+
+// note writes down a change of state once.
+func (c *Controller) note(now time.Time, d *deployment) {
+	state, why := d.breaker.State(now)
+	if state != d.told {
+		c.changed(Change{At: now, Deployment: d.name, From: d.told, To: state, Why: why, Until: d.breaker.Opens(now)})
+		d.told = state
+	}
+	if w := d.breaker.Warned(); w != d.warned {
+		if d.warned = w; w {
+			c.changed(Change{At: now, Deployment: d.name, From: state, To: state, Warning: true})
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package admit
+
+import (
+	"math"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/breaker"
+)
+
+// Tally is what calls to a deployment came to, since it was first configured.
+type Tally struct {
+	Sent   int64
+	Good   int64
+	Left   int64            // whose caller left
+	Faults [NumFaults]int64 // by kind
+	Input  int64            // tokens, as the upstream counted them or they were estimated
+	Output int64
+	Cost   int64 // micro-dollars, by the deployment's price
+}
+
+func (t *Tally) count(d *deployment, o *Outcome, fault Fault) {
+	switch {
+	case o.OK:
+		t.Good++
+	case o.CallerGone:
+		t.Left++
+	default:
+		t.Faults[fault]++
+	}
+	t.Input += o.Input
+	t.Output += o.Output
+	if o.OK || o.Input+o.Output > 0 {
+		t.Cost += d.policy.Price.Of(o.Input, o.Output)
+	}
+}
+
+// DeploymentState is one deployment's part of a Snapshot.
+type DeploymentState struct {
+	Name        string
+	Model       string
+	Tier        int
+	Reserve     bool
+	Slots       int // calls at once, configured or learnt
+	Auto        bool
+	Calls       int // of these, what it is trusted with now
+	Running     int
+	State       breaker.State
+	Why         breaker.Why
+	Opens       time.Time // when an open breaker lets a probe pass
+	Step        int       // tenth of the traffic while it recovers; 10 when closed
+	Share       float64   // of its capacity that the breaker leaves
+	Warned      bool      // latency comes near the point where the breaker opens
+	Ratio       float64   // how much longer calls take here than on the model's mean
+	Keys        []KeyState
+	Tally       Tally
+	Concurrency int // advice: calls at once that its limits can feed, with a quarter of headroom; 0 if nothing limits it
+}
+
+// KeyState is one key of a deployment.
+type KeyState struct {
+	Paused   time.Time // by a Retry-After; past or zero if it is not
+	Denied   time.Time // refused by the provider until then
+	Requests float64   // a second that it paces to; +Inf if nothing is known
+	Tokens   float64   // the same of tokens
+	Today    int64     // tokens of the provider's day
+	Daily    int64     // their limit; 0 if there is none
+}
+
+// headroom is what a useful concurrency has above what the limits feed on average.
+const headroom = 1.25
+
+// state reads a deployment.
+func (d *deployment) state(now time.Time) DeploymentState {
+	state, why := d.breaker.State(now)
+	s := DeploymentState{
+		Name: d.name, Model: d.pool.policy.Name, Tier: d.policy.Tier, Reserve: d.policy.Reserve, Slots: d.slots, Auto: d.auto != nil,
+		Calls: d.calls(now), Running: d.running, State: state, Why: why, Opens: d.breaker.Opens(now), Step: d.breaker.Step(now),
+		Share: d.breaker.Share(now), Warned: d.breaker.Warned(), Ratio: d.ratio(false), Tally: d.tally,
+	}
+	rate := 0.0
+	for _, k := range d.keys {
+		x := KeyState{Paused: k.paused, Denied: k.denied, Requests: k.requests.Rate(now), Tokens: k.tokens.Rate(now), Today: k.day.Used(now), Daily: k.day.Limit}
+		s.Keys = append(s.Keys, x)
+		rate += min(x.Requests, x.Tokens/d.pool.meanTokens())
+	}
+	if !math.IsInf(rate, 1) {
+		s.Concurrency = int(math.Ceil(rate * d.pool.service.Mean().Seconds() * s.Ratio * headroom))
+	}
+	return s
+}
