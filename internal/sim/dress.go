@@ -71,7 +71,7 @@ func FromConfig(c *config.Config) (ups map[string]Upstream, kinds []Kind) {
 		slots := u.Slots
 		if slots == 0 {
 			for _, d := range c.Models[name].Deployments {
-				slots += d.Concurrency
+				slots += int(d.Concurrency)
 			}
 		}
 		ups[name] = Upstream{

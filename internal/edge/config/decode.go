@@ -14,7 +14,7 @@ import (
 // later lists what files will hold one day but not yet, by section: a key, or
 // a key with one value.
 var later = map[reflect.Type][]string{
-	reflect.TypeFor[Deployment](): {"rpm", "tpm", "tpd", "price", "quality", "precision", "concurrency: auto"},
+	reflect.TypeFor[Deployment](): {"rpm", "tpm", "tpd", "price", "quality", "precision"},
 	reflect.TypeFor[Model]():      {"balance", "degrade"},
 	reflect.TypeFor[Tenant]():     {"budget"},
 }

@@ -1,16 +1,12 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 )
-
-// defaultConcurrency is what an upstream is trusted with when nothing is said.
-const defaultConcurrency = 16
 
 // Model is one pool: deployments that serve the same name, and the queue
 // before them.
@@ -21,21 +17,6 @@ type Model struct {
 	Queue Queue `yaml:"queue"`
 	// What is believed of the model's speed before anything was measured.
 	Prior Prior `yaml:"prior"`
-}
-
-// Deployment is one upstream model.
-type Deployment struct {
-	// Name of a provider.
-	Provider string `yaml:"provider" jsonschema:"required"`
-	// The model's name at the provider. Default the name the pool has here; in the pool * the name the caller used.
-	Model string `yaml:"model"`
-	// Calls at once. Default 16, and the number of slots for a simulated provider. Smaller queues here instead of upstream.
-	Concurrency int `yaml:"concurrency" jsonschema:"minimum=1,maximum=100000"`
-
-	// Name is unique in the configuration: provider/model, with #2 and so on
-	// for a repetition, in the order of pool names. The model is * where the
-	// caller's name is forwarded.
-	Name string `yaml:"-"`
 }
 
 // Queue bounds the wait in one pool.
@@ -104,7 +85,7 @@ func (c *Config) checkModels(d *document) {
 		}
 		c.catchAll(d)
 	}
-	taken := map[string]bool{}
+	taken := c.nameDeployments(d)
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		m, path := c.Models[name], join("models", name)
 		if !printableName(name) {
@@ -130,37 +111,6 @@ func (c *Config) catchAll(d *document) {
 		m.setDefaults()
 		c.Models = map[string]*Model{CatchAll: m}
 	}
-}
-
-func (c *Config) checkDeployment(d *document, dep *Deployment, pool, path string, taken map[string]bool) {
-	p, ok := c.Providers[dep.Provider]
-	if !ok {
-		at := join(path, "provider")
-		d.fail(at, "no provider is called %s%s", d.quote(at, dep.Provider), nearest(dep.Provider, slices.Sorted(maps.Keys(c.Providers))))
-		return
-	}
-	if at := join(path, "model"); d.wrote(at) && !printableName(dep.Model) {
-		d.fail(at, "a model's name is 1 to %d characters without spaces", maxName)
-	}
-	if dep.Model == "" && pool != CatchAll {
-		dep.Model = pool
-	}
-	if dep.Concurrency == 0 {
-		dep.Concurrency = defaultConcurrency
-		if p.Kind == Simulated {
-			dep.Concurrency = p.Slots
-		}
-	}
-	model := dep.Model
-	if model == "" {
-		model = CatchAll
-	}
-	base := dep.Provider + "/" + model
-	dep.Name = base
-	for n := 2; taken[dep.Name]; n++ {
-		dep.Name = fmt.Sprintf("%s#%d", base, n)
-	}
-	taken[dep.Name] = true
 }
 
 func (q *Queue) check(d *document, path string) {

@@ -64,8 +64,8 @@ func (m *Model) policy(name string) admit.Model {
 		},
 		Prior: admit.Prior{First: r.FirstToken, PerInput: r.PerInputToken, PerOutput: r.PerOutputToken, Output: r.OutputTokens},
 	}
-	for _, d := range m.Deployments {
-		model.Deployments = append(model.Deployments, admit.Deployment{Name: d.Name, Concurrency: d.Concurrency})
+	for i := range m.Deployments {
+		model.Deployments = append(model.Deployments, m.Deployments[i].policy())
 	}
 	return model
 }

@@ -24,14 +24,20 @@ func (w walker) scalar(n ast.Node, v reflect.Value, path string, r rules) {
 		w.fail(path, "variables are filled in only where text is wanted, not in numbers, sizes and durations")
 		return
 	}
-	if err := setScalar(n, v); err != nil {
-		w.fail(path, "%v", err)
+	worded, _ := v.Interface().(worded)
+	if worded != nil && textOf(n) == worded.word() {
+		v.SetInt(wordSaid)
 		return
 	}
-	if v.CanInt() {
-		if err := r.check(v.Int()); err != nil {
-			w.fail(path, "%v", err)
-		}
+	err := setScalar(n, v)
+	if err == nil && v.CanInt() {
+		err = r.check(v.Int())
+	}
+	switch {
+	case err != nil && worded != nil:
+		w.fail(path, "%v; write %s to %s", err, worded.word(), worded.purpose())
+	case err != nil:
+		w.fail(path, "%v", err)
 	}
 }
 
@@ -69,6 +75,8 @@ func setScalar(n ast.Node, v reflect.Value) error {
 	switch x := v.Addr().Interface().(type) {
 	case *time.Duration:
 		return parseInto(x, n, "a duration such as 10s", parseDuration)
+	case *Threshold:
+		return parseInto((*time.Duration)(x), n, "a duration such as 10s", parseDuration)
 	case *Bytes:
 		return parseInto(x, n, "a size such as 32MiB", parseBytes)
 	case *Percent:

@@ -57,6 +57,12 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return text(patternBytes, number)
 	case reflect.TypeFor[Percent]():
 		return text(patternPercent, number)
+	case reflect.TypeFor[Threshold]():
+		return text(patternDuration, orWord(Threshold(0)))
+	case reflect.TypeFor[Calls]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1", Maximum: "100000"}, orWord(Calls(0))}}
+	case reflect.TypeFor[Count]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, orWord(Count(0))}}
 	case reflect.TypeFor[Secret]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[HTTP]():
@@ -69,6 +75,8 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	}
 	return nil
 }
+
+func orWord(w worded) *jsonschema.Schema { return &jsonschema.Schema{Const: w.word()} }
 
 func enum(words []string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
