@@ -203,23 +203,6 @@ func TestNamesFitLabels(t *testing.T) {
 	}
 }
 
-// B132: the configured credential is sent once, whatever the case it was written in.
-func TestProviderHeader(t *testing.T) {
-	c := parse(t, "providers: {a: {base_url: http://h/v1, api_key: k, headers: {x-TEAM: t}}}")
-	h := c.Providers["a"].Header()
-	if len(h) != 2 || h.Get("Authorization") != "Bearer k" || !slices.Equal(h["X-Team"], []string{"t"}) {
-		t.Errorf("%v", h)
-	}
-	h.Set("Authorization", "x")
-	if got := c.Providers["a"].Header().Get("Authorization"); got != "Bearer k" {
-		t.Errorf("a caller changed the configuration: %q", got)
-	}
-	c = parse(t, "providers: {a: {base_url: http://h/v1, headers: {authorization: Basic x}}}")
-	if got := c.Providers["a"].Header().Get("Authorization"); got != "Basic x" {
-		t.Errorf("own authorization is %q", got)
-	}
-}
-
 func TestSecretsAreNotPrinted(t *testing.T) {
 	c := good(t, "full")
 	p := c.Providers["hosted"]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 )
@@ -99,6 +100,6 @@ func (dep *Deployment) makeName(taken map[string]bool) {
 	taken[dep.Name] = true
 }
 
-func (dep *Deployment) policy() admit.Deployment {
+func (dep *Deployment) policy(p *Provider, now time.Time) admit.Deployment {
 	return admit.Deployment{Name: dep.Name, Concurrency: int(dep.Concurrency), Auto: dep.Auto, Most: dep.MaxConcurrency}
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 )
@@ -13,7 +14,8 @@ import (
 func deployment(t *testing.T, text string) admit.Deployment {
 	t.Helper()
 	c := parse(t, "providers: {a: {base_url: http://h/v1}, local: {kind: simulated, slots: 8}}\nmodels: {chat: {deployments: [{"+text+"}]}}")
-	return c.Models["chat"].Deployments[0].policy()
+	d := &c.Models["chat"].Deployments[0]
+	return d.policy(c.Providers[d.Provider], time.Unix(0, 0))
 }
 
 func TestConcurrency(t *testing.T) {
