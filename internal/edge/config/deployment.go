@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -24,10 +25,34 @@ type Deployment struct {
 	Concurrency Calls `yaml:"concurrency" jsonschema:"minimum=1,maximum=100000"`
 	// The most calls at once that may be learnt. Default 16 times where learning begins. Only with concurrency: auto. Smaller protects an upstream that gets slow without saying so.
 	MaxConcurrency int `yaml:"max_concurrency" jsonschema:"minimum=1,maximum=100000"`
+	// Requests a minute that the provider allows each key. Default no limit known; what the provider says of its limits is learnt beside.
+	RPM int64 `yaml:"rpm" jsonschema:"minimum=1"`
+	// Tokens a minute, input and output, that the provider allows each key. Default no limit known.
+	TPM int64 `yaml:"tpm" jsonschema:"minimum=1"`
+	// Tokens a day, input and output, that the provider allows each key; the day is that of the provider's day_zone. Default no limit known.
+	TPD int64 `yaml:"tpd" jsonschema:"minimum=1"`
+	// What the provider charges. Default nothing.
+	Price Price `yaml:"price"`
+	// How good its answers are, from 0 to 1: one number, or one by the task that a request names, with default for the others. Default 0.5.
+	Quality Quality `yaml:"quality"`
+	// Share of the calls for balance: weighted, relative to the other deployments. Default 1.
+	Weight int `yaml:"weight" jsonschema:"minimum=1,maximum=1000000"`
+	// Order of preference: a higher tier gets only what lower ones cannot serve in time. Default 0.
+	Tier int `yaml:"tier" jsonschema:"minimum=0,maximum=99"`
+	// Whether it stands behind all tiers, for what nobody else can serve. Default false.
+	Reserve bool `yaml:"reserve"`
+	// How its weights are stored, such as int8, as a label. Default none.
+	Precision string `yaml:"precision"`
+	// Where it stands, as a label. Default the region of the provider.
+	Region string `yaml:"region"`
 
 	// Auto says that Concurrency is only where learning begins.
 	Auto bool `yaml:"-"`
+
+	named bool // the name was written
 }
+
+func (dep *Deployment) setDefaults() { dep.Weight = 1 }
 
 // nameDeployments reserves the names that were written, so that no name which
 // is made up takes one of them.
@@ -65,7 +90,13 @@ func (c *Config) checkDeployment(d *document, dep *Deployment, pool, path string
 		dep.Model = pool
 	}
 	dep.checkConcurrency(d, path, p)
-	if dep.Name == "" {
+	dep.Quality.check(d, join(path, "quality"))
+	checkLabel(d, join(path, "precision"), dep.Precision)
+	checkLabel(d, join(path, "region"), dep.Region)
+	if dep.Region == "" {
+		dep.Region = p.Region
+	}
+	if dep.named = dep.Name != ""; !dep.named {
 		dep.makeName(taken)
 	}
 }
@@ -101,5 +132,32 @@ func (dep *Deployment) makeName(taken map[string]bool) {
 }
 
 func (dep *Deployment) policy(p *Provider, now time.Time) admit.Deployment {
-	return admit.Deployment{Name: dep.Name, Concurrency: int(dep.Concurrency), Auto: dep.Auto, Most: dep.MaxConcurrency}
+	return admit.Deployment{
+		Name:        dep.Name,
+		Concurrency: int(dep.Concurrency),
+		Auto:        dep.Auto,
+		Most:        dep.MaxConcurrency,
+		Tier:        dep.Tier,
+		Reserve:     dep.Reserve,
+		Weight:      dep.Weight,
+		Price:       dep.Price.policy(),
+		Quality:     dep.Quality.policy(),
+		Keys:        dep.quotas(p, now),
+	}
+}
+
+// quotas are the limits of each of the provider's credentials.
+func (dep *Deployment) quotas(p *Provider, now time.Time) []admit.Quota {
+	q := admit.Quota{Requests: dep.RPM, Tokens: dep.TPM, Daily: dep.TPD, Midnight: p.DayZone.midnight(now)}
+	return slices.Repeat([]admit.Quota{q}, len(p.Credentials()))
+}
+
+// Plain reports whether the file says no more of a deployment than its
+// provider, model and concurrency, so that these three are enough to write it
+// again.
+func (c *Config) Plain(dep *Deployment) bool {
+	plain := Deployment{Provider: dep.Provider, Model: dep.Model, Concurrency: dep.Concurrency}
+	plain.setDefaults()
+	plain.Name, plain.Region = dep.Name, c.Providers[dep.Provider].Region
+	return reflect.DeepEqual(*dep, plain)
 }

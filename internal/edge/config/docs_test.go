@@ -16,29 +16,30 @@ var docSections = map[string]struct {
 	of reflect.Type
 	at []any
 }{
-	"":                            {reflect.TypeFor[Config](), nil},
-	"limits":                      {reflect.TypeFor[Limits](), []any{"limits"}},
-	"providers.<name>":            {reflect.TypeFor[Provider](), []any{"providers", "gpu"}},
-	"providers.<name>.timeouts":   {reflect.TypeFor[Timeouts](), []any{"providers", "gpu", "timeouts"}},
-	"providers.<simulated>":       {reflect.TypeFor[Provider](), []any{"providers", "local"}},
-	"models.<name>":               {reflect.TypeFor[Model](), []any{"models", "chat"}},
-	"models.<name>.deployments[]": {reflect.TypeFor[Deployment](), []any{"models", "chat", "deployments", 0}},
-	"models.<name>.queue":         {reflect.TypeFor[Queue](), []any{"models", "chat", "queue"}},
-	"models.<name>.prior":         {reflect.TypeFor[Prior](), []any{"models", "chat", "prior"}},
-	"classes":                     {reflect.TypeFor[ClassPolicy](), []any{"classes", "standard"}},
-	"retry":                       {reflect.TypeFor[Retry](), []any{"retry"}},
-	"tenants[]":                   {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
-	"tenants[].limits":            {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
-	"log":                         {reflect.TypeFor[Log](), []any{"log"}},
-	"simulation":                  {reflect.TypeFor[Simulation](), []any{"simulation"}},
-	"simulation.upstreams.<name>": {reflect.TypeFor[SimulatedUpstream](), []any{"simulation", "upstreams", "chat"}},
-	"simulation.callers[]":        {reflect.TypeFor[SimulatedCaller](), []any{"simulation", "callers", 0}},
+	"":                                  {reflect.TypeFor[Config](), nil},
+	"limits":                            {reflect.TypeFor[Limits](), []any{"limits"}},
+	"providers.<name>":                  {reflect.TypeFor[Provider](), []any{"providers", "gpu"}},
+	"providers.<name>.timeouts":         {reflect.TypeFor[Timeouts](), []any{"providers", "gpu", "timeouts"}},
+	"providers.<simulated>":             {reflect.TypeFor[Provider](), []any{"providers", "local"}},
+	"models.<name>":                     {reflect.TypeFor[Model](), []any{"models", "chat"}},
+	"models.<name>.deployments[]":       {reflect.TypeFor[Deployment](), []any{"models", "chat", "deployments", 0}},
+	"models.<name>.deployments[].price": {reflect.TypeFor[Price](), []any{"models", "chat", "deployments", 0, "price"}},
+	"models.<name>.queue":               {reflect.TypeFor[Queue](), []any{"models", "chat", "queue"}},
+	"models.<name>.prior":               {reflect.TypeFor[Prior](), []any{"models", "chat", "prior"}},
+	"classes":                           {reflect.TypeFor[ClassPolicy](), []any{"classes", "standard"}},
+	"retry":                             {reflect.TypeFor[Retry](), []any{"retry"}},
+	"tenants[]":                         {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
+	"tenants[].limits":                  {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
+	"log":                               {reflect.TypeFor[Log](), []any{"log"}},
+	"simulation":                        {reflect.TypeFor[Simulation](), []any{"simulation"}},
+	"simulation.upstreams.<name>":       {reflect.TypeFor[SimulatedUpstream](), []any{"simulation", "upstreams", "chat"}},
+	"simulation.callers[]":              {reflect.TypeFor[SimulatedCaller](), []any{"simulation", "callers", 0}},
 }
 
 const docExample = `
 limits: {}
 providers: {gpu: {base_url: http://h/v1, timeouts: {}}, local: {kind: simulated}}
-models: {chat: {deployments: [{provider: gpu}], queue: {}, prior: {}}, sim: {deployments: [{provider: local}]}}
+models: {chat: {deployments: [{provider: gpu, price: {}}], queue: {}, prior: {}}, sim: {deployments: [{provider: local}]}}
 classes: {standard: {}}
 retry: {}
 tenants: [{name: t, keys: ["sha256:0000000000000000000000000000000000000000000000000000000000000000"], limits: {}}]

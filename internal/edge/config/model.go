@@ -109,6 +109,7 @@ func (c *Config) catchAll(d *document) {
 	for name := range c.Providers {
 		m := &Model{Deployments: []Deployment{{Provider: name}}}
 		m.setDefaults()
+		m.Deployments[0].setDefaults()
 		c.Models = map[string]*Model{CatchAll: m}
 	}
 }

@@ -81,6 +81,10 @@ func setScalar(n ast.Node, v reflect.Value) error {
 		return parseInto(x, n, "a size such as 32MiB", parseBytes)
 	case *Percent:
 		return parseInto(x, n, "a share such as 5 or 5%", parsePercent)
+	case *Dollars:
+		return parseNumber(x, n, "dollars such as 1.25", parseDollars)
+	case *Fraction:
+		return parseNumber(x, n, "a number from 0 to 1", parseFraction)
 	case *admit.Class:
 		return parseInto(x, n, "the name of a class", parseClass)
 	case *bool:
@@ -112,6 +116,18 @@ func parseInto[T any](x *T, n ast.Node, want string, parse func(string) (T, erro
 	if k := kindOf(n); k != "text" && k != "a whole number" {
 		return wrongKind(want, n)
 	}
+	return parseText(x, n, parse)
+}
+
+// parseNumber reads a number that may have decimals.
+func parseNumber[T any](x *T, n ast.Node, want string, parse func(string) (T, error)) error {
+	if kindOf(n) != "a number" {
+		return parseInto(x, n, want, parse)
+	}
+	return parseText(x, n, parse)
+}
+
+func parseText[T any](x *T, n ast.Node, parse func(string) (T, error)) error {
 	v, err := parse(textOf(n))
 	if err != nil {
 		return fmt.Errorf("%q: %w", shorten(textOf(n)), err)

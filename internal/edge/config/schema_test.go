@@ -50,6 +50,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Pattern: pattern}, other}}
 	}
 	number := &jsonschema.Schema{Type: "integer", Minimum: "0"}
+	fraction := &jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"}
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return text(patternDuration, &jsonschema.Schema{Const: 0})
@@ -63,6 +64,12 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1", Maximum: "100000"}, orWord(Calls(0))}}
 	case reflect.TypeFor[Count]():
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, orWord(Count(0))}}
+	case reflect.TypeFor[Dollars]():
+		return text(patternDecimal, &jsonschema.Schema{Type: "number", Minimum: "0"})
+	case reflect.TypeFor[Fraction]():
+		return fraction
+	case reflect.TypeFor[Quality]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{fraction, {Type: "object", AdditionalProperties: fraction}}}
 	case reflect.TypeFor[Secret]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[HTTP]():
