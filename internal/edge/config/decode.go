@@ -14,7 +14,7 @@ import (
 // later lists what files will hold one day but not yet, by section: a key, or
 // a key with one value.
 var later = map[reflect.Type][]string{
-	reflect.TypeFor[Model]():  {"balance", "degrade"},
+	reflect.TypeFor[Model]():  {"degrade"},
 	reflect.TypeFor[Tenant](): {"budget"},
 }
 

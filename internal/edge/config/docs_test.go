@@ -24,6 +24,8 @@ var docSections = map[string]struct {
 	"models.<name>":                     {reflect.TypeFor[Model](), []any{"models", "chat"}},
 	"models.<name>.deployments[]":       {reflect.TypeFor[Deployment](), []any{"models", "chat", "deployments", 0}},
 	"models.<name>.deployments[].price": {reflect.TypeFor[Price](), []any{"models", "chat", "deployments", 0, "price"}},
+	"models.<name>.score":               {reflect.TypeFor[Score](), []any{"models", "sim", "score"}},
+	"models.<name>.fallback":            {reflect.TypeFor[Fallback](), []any{"models", "chat", "fallback"}},
 	"models.<name>.queue":               {reflect.TypeFor[Queue](), []any{"models", "chat", "queue"}},
 	"models.<name>.prior":               {reflect.TypeFor[Prior](), []any{"models", "chat", "prior"}},
 	"classes":                           {reflect.TypeFor[ClassPolicy](), []any{"classes", "standard"}},
@@ -39,7 +41,7 @@ var docSections = map[string]struct {
 const docExample = `
 limits: {}
 providers: {gpu: {base_url: http://h/v1, timeouts: {}}, local: {kind: simulated}}
-models: {chat: {deployments: [{provider: gpu, price: {}}], queue: {}, prior: {}}, sim: {deployments: [{provider: local}]}}
+models: {chat: {deployments: [{provider: gpu, price: {}}], fallback: {}, queue: {}, prior: {}}, sim: {deployments: [{provider: local}], balance: score, score: {}}}
 classes: {standard: {}}
 retry: {}
 tenants: [{name: t, keys: ["sha256:0000000000000000000000000000000000000000000000000000000000000000"], limits: {}}]

@@ -13,6 +13,16 @@ import (
 type Model struct {
 	// The upstreams that serve it; at least one.
 	Deployments []Deployment `yaml:"deployments" jsonschema:"required"`
+	// How a deployment is chosen among those that have room: the less loaded of two taken at random, each in turn, each as often as its weight says, the cheapest that is in time, the fastest, the best, or the best sum of the three. Default least-loaded.
+	Balance admit.Balance `yaml:"balance"`
+	// What counts for balance: score.
+	Score Score `yaml:"score"`
+	// Requests that should go where an earlier one went, for what the upstream has in its cache: none, those of one session, or those that begin with the same prefix. Default none.
+	Affinity Affinity `yaml:"affinity"`
+	// Bytes of the prompt that must be alike for affinity: prefix. Default 4KiB. Smaller takes more requests for alike, and burdens one deployment with them.
+	AffinityPrefix Bytes `yaml:"affinity_prefix" jsonschema:"minimum=16,maximum=1048576"`
+	// Models that may serve a request instead, by the reason why this one does not.
+	Fallback Fallback `yaml:"fallback"`
 	// How much may wait, and how long.
 	Queue Queue `yaml:"queue"`
 	// What is believed of the model's speed before anything was measured.
@@ -75,6 +85,8 @@ func (m *Model) setDefaults() {
 	p.Defaults()
 	q, r := p.Models[0].Queue, p.Models[0].Prior
 	m.Queue = Queue{PerTenant: q.PerTenant, Total: q.Total, Bytes: Bytes(q.Bytes), Work: q.Work, Order: Adaptive}
+	m.Balance, m.Score = p.Models[0].Balance, Score{Cost: 1, Speed: 1, Quality: 1}
+	m.Affinity, m.AffinityPrefix = AffinityNone, defaultPrefix
 	m.Prior = Prior{FirstToken: r.First, PerInputToken: r.PerInput, PerOutputToken: r.PerOutput, OutputTokens: r.Output}
 }
 
@@ -97,6 +109,9 @@ func (c *Config) checkModels(d *document) {
 		for i := range m.Deployments {
 			c.checkDeployment(d, &m.Deployments[i], name, index(join(path, "deployments"), i), taken)
 		}
+		m.Score.check(d, join(path, "score"), m.Balance)
+		m.checkAffinity(d, path)
+		m.Fallback.check(d, join(path, "fallback"), name, c.Models)
 		m.Queue.check(d, join(path, "queue"))
 	}
 }

@@ -55,7 +55,10 @@ func orNone(n int) int {
 func (m *Model) policy(name string, providers map[string]*Provider, now time.Time) admit.Model {
 	q, r := m.Queue, m.Prior
 	model := admit.Model{
-		Name: name,
+		Name:     name,
+		Balance:  m.Balance,
+		Score:    m.Score.policy(m.Balance),
+		Fallback: m.Fallback.policy(),
 		Queue: admit.QueuePolicy{
 			PerTenant: q.PerTenant,
 			Total:     q.Total,

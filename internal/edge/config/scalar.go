@@ -85,6 +85,10 @@ func setScalar(n ast.Node, v reflect.Value) error {
 		return parseNumber(x, n, "dollars such as 1.25", parseDollars)
 	case *Fraction:
 		return parseNumber(x, n, "a number from 0 to 1", parseFraction)
+	case *Factor:
+		return parseNumber(x, n, "a number such as 1 or 0.5", parseFactor)
+	case *admit.Balance:
+		return parseInto(x, n, "the name of a balance", parseBalance)
 	case *admit.Class:
 		return parseInto(x, n, "the name of a class", parseClass)
 	case *bool:

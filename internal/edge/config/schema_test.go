@@ -68,12 +68,16 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return text(patternDecimal, &jsonschema.Schema{Type: "number", Minimum: "0"})
 	case reflect.TypeFor[Fraction]():
 		return fraction
+	case reflect.TypeFor[Factor]():
+		return &jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1000000"}
 	case reflect.TypeFor[Quality]():
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{fraction, {Type: "object", AdditionalProperties: fraction}}}
 	case reflect.TypeFor[Secret]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[HTTP]():
 		return &jsonschema.Schema{Enum: []any{HTTPAuto, HTTP1, HTTP2, 1.1, 2}}
+	case reflect.TypeFor[admit.Balance]():
+		return enum(balanceNames())
 	case reflect.TypeFor[admit.Class]():
 		return enum(classNames())
 	}
