@@ -26,6 +26,9 @@ var docSections = map[string]struct {
 	"models.<name>.deployments[].price": {reflect.TypeFor[Price](), []any{"models", "chat", "deployments", 0, "price"}},
 	"models.<name>.score":               {reflect.TypeFor[Score](), []any{"models", "sim", "score"}},
 	"models.<name>.fallback":            {reflect.TypeFor[Fallback](), []any{"models", "chat", "fallback"}},
+	"models.<name>.breaker":             {reflect.TypeFor[Breaker](), []any{"models", "chat", "breaker"}},
+	"models.<name>.breaker.first_token": {reflect.TypeFor[Latency](), []any{"models", "chat", "breaker", "first_token"}},
+	"retry.failover":                    {reflect.TypeFor[Failover](), []any{"retry", "failover"}},
 	"models.<name>.queue":               {reflect.TypeFor[Queue](), []any{"models", "chat", "queue"}},
 	"models.<name>.prior":               {reflect.TypeFor[Prior](), []any{"models", "chat", "prior"}},
 	"classes":                           {reflect.TypeFor[ClassPolicy](), []any{"classes", "standard"}},
@@ -41,9 +44,9 @@ var docSections = map[string]struct {
 const docExample = `
 limits: {}
 providers: {gpu: {base_url: http://h/v1, timeouts: {}}, local: {kind: simulated}}
-models: {chat: {deployments: [{provider: gpu, price: {}}], fallback: {}, queue: {}, prior: {}}, sim: {deployments: [{provider: local}], balance: score, score: {}}}
+models: {chat: {deployments: [{provider: gpu, price: {}}], breaker: {first_token: {}}, fallback: {}, queue: {}, prior: {}}, sim: {deployments: [{provider: local}], balance: score, score: {}}}
 classes: {standard: {}}
-retry: {}
+retry: {failover: {}}
 tenants: [{name: t, keys: ["sha256:0000000000000000000000000000000000000000000000000000000000000000"], limits: {}}]
 log: {}
 simulation: {upstreams: {chat: {}}, callers: [{}]}

@@ -21,6 +21,8 @@ type Model struct {
 	Affinity Affinity `yaml:"affinity"`
 	// Bytes of the prompt that must be alike for affinity: prefix. Default 4KiB. Smaller takes more requests for alike, and burdens one deployment with them.
 	AffinityPrefix Bytes `yaml:"affinity_prefix" jsonschema:"minimum=16,maximum=1048576"`
+	// When a deployment gets less, or nothing, because it fails or is slow.
+	Breaker Breaker `yaml:"breaker"`
 	// Models that may serve a request instead, by the reason why this one does not.
 	Fallback Fallback `yaml:"fallback"`
 	// How much may wait, and how long.
@@ -86,6 +88,7 @@ func (m *Model) setDefaults() {
 	q, r := p.Models[0].Queue, p.Models[0].Prior
 	m.Queue = Queue{PerTenant: q.PerTenant, Total: q.Total, Bytes: Bytes(q.Bytes), Work: q.Work, Order: Adaptive}
 	m.Balance, m.Score = p.Models[0].Balance, Score{Cost: 1, Speed: 1, Quality: 1}
+	m.Breaker.setDefaults(p.Models[0].Breaker)
 	m.Affinity, m.AffinityPrefix = AffinityNone, defaultPrefix
 	m.Prior = Prior{FirstToken: r.First, PerInputToken: r.PerInput, PerOutputToken: r.PerOutput, OutputTokens: r.Output}
 }
@@ -111,6 +114,7 @@ func (c *Config) checkModels(d *document) {
 		}
 		m.Score.check(d, join(path, "score"), m.Balance)
 		m.checkAffinity(d, path)
+		m.Breaker.check(d, join(path, "breaker"))
 		m.Fallback.check(d, join(path, "fallback"), name, c.Models)
 		m.Queue.check(d, join(path, "queue"))
 	}

@@ -18,11 +18,7 @@ func (c *Config) Policy() *admit.Policy { return c.PolicyAt(time.Now()) }
 func (c *Config) PolicyAt(now time.Time) *admit.Policy {
 	p := &admit.Policy{
 		Observe: c.Admission == Observe,
-		Retry: admit.RetryPolicy{
-			Percent:  orNone(int(c.Retry.Percent)),
-			Reserve:  orNone(c.Retry.Reserve),
-			Attempts: c.Retry.Attempts,
-		},
+		Retry:   c.Retry.policy(),
 	}
 	for k := range admit.Class(admit.NumClasses) {
 		class := c.Classes.of(k)
@@ -58,6 +54,7 @@ func (m *Model) policy(name string, providers map[string]*Provider, now time.Tim
 		Name:     name,
 		Balance:  m.Balance,
 		Score:    m.Score.policy(m.Balance),
+		Breaker:  m.Breaker.policy(),
 		Fallback: m.Fallback.policy(),
 		Queue: admit.QueuePolicy{
 			PerTenant: q.PerTenant,

@@ -35,7 +35,7 @@ func (w walker) scalar(n ast.Node, v reflect.Value, path string, r rules) {
 	}
 	switch {
 	case err != nil && worded != nil:
-		w.fail(path, "%v; write %s to %s", err, worded.word(), worded.purpose())
+		w.fail(path, "%v; or write %s to %s", err, worded.word(), worded.purpose())
 	case err != nil:
 		w.fail(path, "%v", err)
 	}
