@@ -33,6 +33,7 @@ var docSections = map[string]struct {
 	"models.<name>.prior":               {reflect.TypeFor[Prior](), []any{"models", "chat", "prior"}},
 	"classes":                           {reflect.TypeFor[ClassPolicy](), []any{"classes", "standard"}},
 	"retry":                             {reflect.TypeFor[Retry](), []any{"retry"}},
+	"scale_up":                          {reflect.TypeFor[ScaleUp](), []any{"scale_up"}},
 	"tenants[]":                         {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
 	"tenants[].limits":                  {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
 	"log":                               {reflect.TypeFor[Log](), []any{"log"}},
@@ -47,6 +48,7 @@ providers: {gpu: {base_url: http://h/v1, timeouts: {}}, local: {kind: simulated}
 models: {chat: {deployments: [{provider: gpu, price: {}}], breaker: {first_token: {}}, fallback: {}, queue: {}, prior: {}}, sim: {deployments: [{provider: local}], balance: score, score: {}}}
 classes: {standard: {}}
 retry: {failover: {}}
+scale_up: {webhook: http://h/}
 tenants: [{name: t, keys: ["sha256:0000000000000000000000000000000000000000000000000000000000000000"], limits: {}}]
 log: {}
 simulation: {upstreams: {chat: {}}, callers: [{}]}
