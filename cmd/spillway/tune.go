@@ -246,9 +246,13 @@ func (p *patch) trials(t *sim.Tuned) {
 
 func (p *patch) advise(model string, a sim.Advice) {
 	var only *sim.Deployment
-	if ds := p.config.Models[model].Deployments; len(ds) == 1 {
+	switch ds := p.config.Models[model].Deployments; {
+	case len(ds) == 1 && p.config.Plain(&ds[0]):
 		only = &sim.Deployment{Provider: ds[0].Provider, Model: ds[0].Model}
-	} else if a.Concurrency > 0 {
+	case a.Concurrency == 0:
+	case len(ds) == 1: // the patch would lose what else is said of it
+		p.say("The concurrency of %s should be %d.", ds[0].Name, a.Concurrency)
+	default:
 		p.say("The concurrency of all deployments of %s together should be %d.", model, a.Concurrency)
 	}
 	settings := a.Patch(model, only)

@@ -107,6 +107,29 @@ func TestTuneOnALiveTarget(t *testing.T) {
 	}
 }
 
+// A patch replaces lists as a whole: it must not drop what else is said of a
+// deployment.
+func TestTuneDoesNotPatchWhatItCannotRepeat(t *testing.T) {
+	for deployment, want := range map[string]string{
+		"{provider: gpu, model: big}":           "concurrency: 5}",
+		"{provider: gpu, rpm: 60}":              "# The concurrency of gpu/chat should be 5.",
+		"{provider: gpu}, {provider: gpu}":      "# The concurrency of all deployments of chat together should be 5.",
+		"{provider: gpu, name: a, price: {}}":   "# The concurrency of a should be 5.",
+		"{provider: gpu, concurrency: auto}":    "# The concurrency of gpu/chat should be 5.",
+		"{provider: gpu, quality: {code: 0.5}}": "# The concurrency of gpu/chat should be 5.",
+	} {
+		text := "providers: {gpu: {base_url: \"http://127.0.0.1:1/v1\"}}\nmodels: {chat: {deployments: [" + deployment + "]}}"
+		c, err := config.Parse("test.yaml", []byte(text), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &patch{config: c}
+		if p.advise("chat", sim.Advice{Concurrency: 5}); !strings.Contains(p.String(), want) || strings.Contains(want, "#") == strings.Contains(p.String(), "models:") {
+			t.Errorf("%s: %s", deployment, p.String())
+		}
+	}
+}
+
 func TestTuneIsToldWhatItNeeds(t *testing.T) {
 	dir := t.TempDir()
 	two := filepath.Join(dir, "two.yaml")

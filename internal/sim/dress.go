@@ -68,14 +68,8 @@ func (d *dressed) Next() (Arrival, bool, error) {
 func FromConfig(c *config.Config) (ups map[string]Upstream, kinds []Kind) {
 	ups = map[string]Upstream{}
 	for name, u := range c.Simulation.Upstreams {
-		slots := u.Slots
-		if slots == 0 {
-			for _, d := range c.Models[name].Deployments {
-				slots += d.Concurrency
-			}
-		}
 		ups[name] = Upstream{
-			Slots: slots, Mean: u.Mean, First: u.FirstToken, PerInput: u.PerInputToken, PerOutput: u.PerOutputToken,
+			Slots: u.Slots, Mean: u.Mean, First: u.FirstToken, PerInput: u.PerInputToken, PerOutput: u.PerOutputToken,
 			Noise: float64(u.Noise) / 100, Slowdown: float64(u.Slowdown) / 100,
 		}
 	}

@@ -132,7 +132,7 @@ models:
 		if q := m.Queue; q.Low != want.Low || q.High != want.High || q.Total != want.Total || q.PerTenant != want.PerTenant || q.Order != config.FIFO {
 			t.Fatalf("applied %+v, want %+v", q, a)
 		}
-		if d := m.Deployments[0]; a.Concurrency > 0 && (d.Concurrency != a.Concurrency || d.Model != "big") {
+		if d := m.Deployments[0]; a.Concurrency > 0 && (int(d.Concurrency) != a.Concurrency || d.Model != "big") {
 			t.Fatalf("deployment %+v", d)
 		}
 		if len(c.Models["plain"].Deployments) != 2 {

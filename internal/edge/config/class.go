@@ -34,16 +34,6 @@ type ClassPolicy struct {
 	Confidence Percent `yaml:"confidence" jsonschema:"minimum=1,maximum=99"`
 }
 
-// Retry bounds attempts after the first: the callers', and the gateway's own.
-type Retry struct {
-	// Share of a tenant's first tries, in per cent, that may come again. Default 10. Smaller stops retry storms sooner; 0 leaves only the reserve.
-	Percent Percent `yaml:"percent" jsonschema:"minimum=0,maximum=100"`
-	// Retries a tenant may always make in ten seconds. Default 3. 0 leaves only the share.
-	Reserve int `yaml:"reserve" jsonschema:"minimum=0,maximum=100000"`
-	// How often one request may be sent upstream, the first included. Default 2. 1 means never again.
-	Attempts int `yaml:"attempts" jsonschema:"minimum=1,maximum=10"`
-}
-
 // of returns the four by class.
 func (c *Classes) of(k admit.Class) *ClassPolicy {
 	return [admit.NumClasses]*ClassPolicy{&c.Interactive, &c.Standard, &c.Batch, &c.Speculative}[k]
@@ -64,10 +54,4 @@ func (c *Classes) check(d *document) {
 	if sum >= maxFloors {
 		d.fail("classes", "the floors add up to %d%% (defaults: standard 5, batch 2); all together must stay below %d%%", sum, maxFloors)
 	}
-}
-
-func (r *Retry) setDefaults() {
-	var p admit.Policy
-	p.Defaults()
-	*r = Retry{Percent: Percent(p.Retry.Percent), Reserve: p.Retry.Reserve, Attempts: p.Retry.Attempts}
 }

@@ -44,6 +44,8 @@ type Config struct {
 	Classes Classes `yaml:"classes"`
 	// How many attempts may follow a first one.
 	Retry Retry `yaml:"retry"`
+	// Who is told, beside log and metric, that more capacity is needed. Default nobody.
+	ScaleUp ScaleUp `yaml:"scale_up"`
 	// Who may call, and how much. Without tenants everybody may, on a loopback address only.
 	Tenants []Tenant `yaml:"tenants"`
 	// What is logged.
@@ -109,6 +111,7 @@ func (c *Config) setDefaults() {
 	c.Limits = Limits{Body: 32 << 20, Headers: 64 << 10, Event: 32 << 20, WriteStall: 30 * time.Second}
 	c.Classes.setDefaults()
 	c.Retry.setDefaults()
+	c.ScaleUp.setDefaults()
 	c.Log.Level = LevelInfo
 }
 
@@ -169,6 +172,7 @@ func (c *Config) check(d *document) {
 	c.checkProviders(d)
 	c.checkModels(d)
 	c.Classes.check(d)
+	c.ScaleUp.check(d, "scale_up")
 	c.checkSimulation(d)
 	if len(c.Tenants) == 0 {
 		c.open = true

@@ -132,7 +132,7 @@ func TestTwoLinesAreEnough(t *testing.T) {
 	if len(c.Models) != 1 || m == nil {
 		t.Fatalf("models: %+v", c.Models)
 	}
-	if want := []Deployment{{Provider: "gpu", Concurrency: 16, Name: "gpu/*"}}; !slices.Equal(m.Deployments, want) {
+	if want := []Deployment{{Provider: "gpu", Concurrency: 16, Name: "gpu/*", Weight: 1}}; !reflect.DeepEqual(m.Deployments, want) {
 		t.Errorf("deployments %+v, want %+v: the caller's model name is forwarded", m.Deployments, want)
 	}
 	want := &admit.Policy{
@@ -200,23 +200,6 @@ func TestNamesFitLabels(t *testing.T) {
 		if _, err := Parse("f", []byte(text), testEnv); err == nil || !strings.Contains(err.Error(), "name is 1 to 128") {
 			t.Errorf("%.60s…: %v", text, err)
 		}
-	}
-}
-
-// B132: the configured credential is sent once, whatever the case it was written in.
-func TestProviderHeader(t *testing.T) {
-	c := parse(t, "providers: {a: {base_url: http://h/v1, api_key: k, headers: {x-TEAM: t}}}")
-	h := c.Providers["a"].Header()
-	if len(h) != 2 || h.Get("Authorization") != "Bearer k" || !slices.Equal(h["X-Team"], []string{"t"}) {
-		t.Errorf("%v", h)
-	}
-	h.Set("Authorization", "x")
-	if got := c.Providers["a"].Header().Get("Authorization"); got != "Bearer k" {
-		t.Errorf("a caller changed the configuration: %q", got)
-	}
-	c = parse(t, "providers: {a: {base_url: http://h/v1, headers: {authorization: Basic x}}}")
-	if got := c.Providers["a"].Header().Get("Authorization"); got != "Basic x" {
-		t.Errorf("own authorization is %q", got)
 	}
 }
 

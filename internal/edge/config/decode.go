@@ -14,9 +14,8 @@ import (
 // later lists what files will hold one day but not yet, by section: a key, or
 // a key with one value.
 var later = map[reflect.Type][]string{
-	reflect.TypeFor[Deployment](): {"rpm", "tpm", "tpd", "price", "quality", "precision", "concurrency: auto"},
-	reflect.TypeFor[Model]():      {"balance", "degrade"},
-	reflect.TypeFor[Tenant]():     {"budget"},
+	reflect.TypeFor[Model]():  {"degrade"},
+	reflect.TypeFor[Tenant](): {"budget"},
 }
 
 // decode fills c from YAML. It walks the parsed tree itself, and not through
@@ -82,6 +81,10 @@ func (w walker) value(n ast.Node, v reflect.Value, path string, r rules) {
 	case reflect.Struct:
 		w.section(n, v, path)
 	case reflect.Map:
+		if s, ok := v.Interface().(shorthand); ok && textOf(n) != "" {
+			w.one(n, v, s.only(), path)
+			return
+		}
 		w.entries(n, v, path)
 	case reflect.Slice:
 		w.list(n, v, path)
@@ -161,6 +164,16 @@ func (w walker) entries(n ast.Node, v reflect.Value, path string) {
 		w.value(p.value, target, join(path, p.key), rules{})
 		v.SetMapIndex(reflect.ValueOf(p.key), elem)
 	}
+}
+
+// shorthand is a map that may be written as one value, for the key only.
+type shorthand interface{ only() string }
+
+func (w walker) one(n ast.Node, v reflect.Value, key, path string) {
+	elem := reflect.New(v.Type().Elem()).Elem()
+	w.scalar(n, elem, path, rules{})
+	v.Set(reflect.MakeMapWithSize(v.Type(), 1))
+	v.SetMapIndex(reflect.ValueOf(key), elem)
 }
 
 func (w walker) list(n ast.Node, v reflect.Value, path string) {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -9,33 +8,27 @@ import (
 	"github.com/spillway-llm/spillway/internal/core/admit"
 )
 
-// defaultConcurrency is what an upstream is trusted with when nothing is said.
-const defaultConcurrency = 16
-
 // Model is one pool: deployments that serve the same name, and the queue
 // before them.
 type Model struct {
 	// The upstreams that serve it; at least one.
 	Deployments []Deployment `yaml:"deployments" jsonschema:"required"`
+	// How a deployment is chosen among those that have room: the less loaded of two taken at random, each in turn, each as often as its weight says, the cheapest that is in time, the fastest, the best, or the best sum of the three. Default least-loaded.
+	Balance admit.Balance `yaml:"balance"`
+	// What counts for balance: score.
+	Score Score `yaml:"score"`
+	// Requests that should go where an earlier one went, for what the upstream has in its cache: none, those of one session, or those that begin with the same prefix. Default none.
+	Affinity Affinity `yaml:"affinity"`
+	// Bytes of the prompt that must be alike for affinity: prefix. Default 4KiB. Smaller takes more requests for alike, and burdens one deployment with them.
+	AffinityPrefix Bytes `yaml:"affinity_prefix" jsonschema:"minimum=16,maximum=1048576"`
+	// When a deployment gets less, or nothing, because it fails or is slow.
+	Breaker Breaker `yaml:"breaker"`
+	// Models that may serve a request instead, by the reason why this one does not.
+	Fallback Fallback `yaml:"fallback"`
 	// How much may wait, and how long.
 	Queue Queue `yaml:"queue"`
 	// What is believed of the model's speed before anything was measured.
 	Prior Prior `yaml:"prior"`
-}
-
-// Deployment is one upstream model.
-type Deployment struct {
-	// Name of a provider.
-	Provider string `yaml:"provider" jsonschema:"required"`
-	// The model's name at the provider. Default the name the pool has here; in the pool * the name the caller used.
-	Model string `yaml:"model"`
-	// Calls at once. Default 16, and the number of slots for a simulated provider. Smaller queues here instead of upstream.
-	Concurrency int `yaml:"concurrency" jsonschema:"minimum=1,maximum=100000"`
-
-	// Name is unique in the configuration: provider/model, with #2 and so on
-	// for a repetition, in the order of pool names. The model is * where the
-	// caller's name is forwarded.
-	Name string `yaml:"-"`
 }
 
 // Queue bounds the wait in one pool.
@@ -94,6 +87,9 @@ func (m *Model) setDefaults() {
 	p.Defaults()
 	q, r := p.Models[0].Queue, p.Models[0].Prior
 	m.Queue = Queue{PerTenant: q.PerTenant, Total: q.Total, Bytes: Bytes(q.Bytes), Work: q.Work, Order: Adaptive}
+	m.Balance, m.Score = p.Models[0].Balance, Score{Cost: 1, Speed: 1, Quality: 1}
+	m.Breaker.setDefaults(p.Models[0].Breaker)
+	m.Affinity, m.AffinityPrefix = AffinityNone, defaultPrefix
 	m.Prior = Prior{FirstToken: r.First, PerInputToken: r.PerInput, PerOutputToken: r.PerOutput, OutputTokens: r.Output}
 }
 
@@ -104,7 +100,7 @@ func (c *Config) checkModels(d *document) {
 		}
 		c.catchAll(d)
 	}
-	taken := map[string]bool{}
+	taken := c.nameDeployments(d)
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		m, path := c.Models[name], join("models", name)
 		if !printableName(name) {
@@ -116,6 +112,10 @@ func (c *Config) checkModels(d *document) {
 		for i := range m.Deployments {
 			c.checkDeployment(d, &m.Deployments[i], name, index(join(path, "deployments"), i), taken)
 		}
+		m.Score.check(d, join(path, "score"), m.Balance)
+		m.checkAffinity(d, path)
+		m.Breaker.check(d, join(path, "breaker"))
+		m.Fallback.check(d, join(path, "fallback"), name, c.Models)
 		m.Queue.check(d, join(path, "queue"))
 	}
 }
@@ -128,39 +128,9 @@ func (c *Config) catchAll(d *document) {
 	for name := range c.Providers {
 		m := &Model{Deployments: []Deployment{{Provider: name}}}
 		m.setDefaults()
+		m.Deployments[0].setDefaults()
 		c.Models = map[string]*Model{CatchAll: m}
 	}
-}
-
-func (c *Config) checkDeployment(d *document, dep *Deployment, pool, path string, taken map[string]bool) {
-	p, ok := c.Providers[dep.Provider]
-	if !ok {
-		at := join(path, "provider")
-		d.fail(at, "no provider is called %s%s", d.quote(at, dep.Provider), nearest(dep.Provider, slices.Sorted(maps.Keys(c.Providers))))
-		return
-	}
-	if at := join(path, "model"); d.wrote(at) && !printableName(dep.Model) {
-		d.fail(at, "a model's name is 1 to %d characters without spaces", maxName)
-	}
-	if dep.Model == "" && pool != CatchAll {
-		dep.Model = pool
-	}
-	if dep.Concurrency == 0 {
-		dep.Concurrency = defaultConcurrency
-		if p.Kind == Simulated {
-			dep.Concurrency = p.Slots
-		}
-	}
-	model := dep.Model
-	if model == "" {
-		model = CatchAll
-	}
-	base := dep.Provider + "/" + model
-	dep.Name = base
-	for n := 2; taken[dep.Name]; n++ {
-		dep.Name = fmt.Sprintf("%s#%d", base, n)
-	}
-	taken[dep.Name] = true
 }
 
 func (q *Queue) check(d *document, path string) {

@@ -3,21 +3,22 @@ package config
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 )
 
-// Policy returns what the decision core needs to know, with its defaults
-// applied. Each call makes a new one; models are in the order of their names,
-// tenants in the order of the file.
-func (c *Config) Policy() *admit.Policy {
+// Policy is PolicyAt for the present moment.
+func (c *Config) Policy() *admit.Policy { return c.PolicyAt(time.Now()) }
+
+// PolicyAt returns what the decision core needs to know at now, with its
+// defaults applied. Only the beginning of providers' days depends on now, and
+// not before PolicyHolds. Each call makes a new one; models are in the order of
+// their names, tenants in the order of the file.
+func (c *Config) PolicyAt(now time.Time) *admit.Policy {
 	p := &admit.Policy{
 		Observe: c.Admission == Observe,
-		Retry: admit.RetryPolicy{
-			Percent:  orNone(int(c.Retry.Percent)),
-			Reserve:  orNone(c.Retry.Reserve),
-			Attempts: c.Retry.Attempts,
-		},
+		Retry:   c.Retry.policy(),
 	}
 	for k := range admit.Class(admit.NumClasses) {
 		class := c.Classes.of(k)
@@ -29,7 +30,7 @@ func (c *Config) Policy() *admit.Policy {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
-		p.Models = append(p.Models, c.Models[name].policy(name))
+		p.Models = append(p.Models, c.Models[name].policy(name, c.Providers, now))
 	}
 	for i := range c.Tenants {
 		p.Tenants = append(p.Tenants, c.Tenants[i].policy())
@@ -47,10 +48,14 @@ func orNone(n int) int {
 	return n
 }
 
-func (m *Model) policy(name string) admit.Model {
+func (m *Model) policy(name string, providers map[string]*Provider, now time.Time) admit.Model {
 	q, r := m.Queue, m.Prior
 	model := admit.Model{
-		Name: name,
+		Name:     name,
+		Balance:  m.Balance,
+		Score:    m.Score.policy(m.Balance),
+		Breaker:  m.Breaker.policy(),
+		Fallback: m.Fallback.policy(),
 		Queue: admit.QueuePolicy{
 			PerTenant: q.PerTenant,
 			Total:     q.Total,
@@ -64,8 +69,9 @@ func (m *Model) policy(name string) admit.Model {
 		},
 		Prior: admit.Prior{First: r.FirstToken, PerInput: r.PerInputToken, PerOutput: r.PerOutputToken, Output: r.OutputTokens},
 	}
-	for _, d := range m.Deployments {
-		model.Deployments = append(model.Deployments, admit.Deployment{Name: d.Name, Concurrency: d.Concurrency})
+	for i := range m.Deployments {
+		d := &m.Deployments[i]
+		model.Deployments = append(model.Deployments, d.policy(providers[d.Provider], now))
 	}
 	return model
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -20,12 +19,18 @@ type Provider struct {
 	BaseURL string `yaml:"base_url"`
 	// Sent as a bearer token. Default none. Write ${NAME} to take it from the environment.
 	APIKey Secret `yaml:"api_key"`
+	// Keys that take turns, in place of api_key; each has limits of its own. Default none.
+	APIKeys []Secret `yaml:"api_keys"`
 	// Headers added to every call. Default none.
 	Headers map[string]Secret `yaml:"headers"`
 	// HTTP version of the calls: 1.1, 2, or auto for what the endpoint offers. Default auto.
 	HTTP HTTP `yaml:"http"`
 	// Whether a stream may be asked for its usage. Default true. Set it to false for an endpoint that refuses stream_options; usage is then estimated.
 	StreamUsage bool `yaml:"stream_usage"`
+	// Where it stands, as a label in metrics and logs. Default none.
+	Region string `yaml:"region"`
+	// Time zone in which its day begins anew, for limits by the day, as an IANA name such as America/Los_Angeles. Default UTC.
+	DayZone Zone `yaml:"day_zone"`
 	// How long each part of a call may take.
 	Timeouts Timeouts `yaml:"timeouts"`
 
@@ -90,7 +95,7 @@ func (p *Provider) setDefaults() {
 
 // kindKeys are the keys that only one kind of provider has.
 var kindKeys = map[Kind][]string{
-	OpenAI:    {"base_url", "api_key", "headers", "http", "stream_usage", "timeouts"},
+	OpenAI:    {"base_url", "api_key", "api_keys", "headers", "http", "stream_usage", "timeouts"},
 	Simulated: {"slots", "service_mean", "seed"},
 }
 
@@ -118,12 +123,13 @@ func (p *Provider) check(d *document, path string) {
 	if p.Kind == OpenAI {
 		p.checkURL(d, path)
 	}
-	if at := join(path, "api_key"); d.wrote(at) && p.APIKey == "" {
-		d.fail(at, "is empty; leave it out if the endpoint needs none")
-	} else if !httpguts.ValidHeaderFieldValue(string(p.APIKey)) {
-		d.fail(at, "holds characters that cannot be sent in a header, such as a line end")
-	}
+	p.checkKeys(d, path)
 	p.checkHeaders(d, path)
+	checkLabel(d, join(path, "region"), p.Region)
+	if _, err := p.DayZone.location(); err != nil {
+		at := join(path, "day_zone")
+		d.fail(at, "%s is %v", d.quote(at, string(p.DayZone)), err)
+	}
 }
 
 // checkURL never repeats the value: it may hold a credential.
@@ -173,23 +179,10 @@ func (p *Provider) checkHeaders(d *document, path string) {
 			d.fail(at, "is set by the gateway; remove it")
 		case twice:
 			d.fail(at, "written twice; header names do not differ by case")
-		case key == "Authorization" && p.APIKey != "":
+		case key == "Authorization" && p.hasKey():
 			d.fail(at, "api_key already sets this header; keep one of the two")
 		}
 		canonical[key] = p.Headers[name]
 	}
 	p.Headers = canonical
-}
-
-// Header returns the headers that every call to the provider carries, the
-// credential included, as a fresh map.
-func (p *Provider) Header() http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	for name, value := range p.Headers {
-		h.Set(name, string(value))
-	}
-	if p.APIKey != "" {
-		h.Set("Authorization", "Bearer "+string(p.APIKey))
-	}
-	return h
 }

@@ -24,14 +24,20 @@ func (w walker) scalar(n ast.Node, v reflect.Value, path string, r rules) {
 		w.fail(path, "variables are filled in only where text is wanted, not in numbers, sizes and durations")
 		return
 	}
-	if err := setScalar(n, v); err != nil {
-		w.fail(path, "%v", err)
+	worded, _ := v.Interface().(worded)
+	if worded != nil && textOf(n) == worded.word() {
+		v.SetInt(wordSaid)
 		return
 	}
-	if v.CanInt() {
-		if err := r.check(v.Int()); err != nil {
-			w.fail(path, "%v", err)
-		}
+	err := setScalar(n, v)
+	if err == nil && v.CanInt() {
+		err = r.check(v.Int())
+	}
+	switch {
+	case err != nil && worded != nil:
+		w.fail(path, "%v; or write %s to %s", err, worded.word(), worded.purpose())
+	case err != nil:
+		w.fail(path, "%v", err)
 	}
 }
 
@@ -69,10 +75,20 @@ func setScalar(n ast.Node, v reflect.Value) error {
 	switch x := v.Addr().Interface().(type) {
 	case *time.Duration:
 		return parseInto(x, n, "a duration such as 10s", parseDuration)
+	case *Threshold:
+		return parseInto((*time.Duration)(x), n, "a duration such as 10s", parseDuration)
 	case *Bytes:
 		return parseInto(x, n, "a size such as 32MiB", parseBytes)
 	case *Percent:
 		return parseInto(x, n, "a share such as 5 or 5%", parsePercent)
+	case *Dollars:
+		return parseNumber(x, n, "dollars such as 1.25", parseDollars)
+	case *Fraction:
+		return parseNumber(x, n, "a number from 0 to 1", parseFraction)
+	case *Factor:
+		return parseNumber(x, n, "a number such as 1 or 0.5", parseFactor)
+	case *admit.Balance:
+		return parseInto(x, n, "the name of a balance", parseBalance)
 	case *admit.Class:
 		return parseInto(x, n, "the name of a class", parseClass)
 	case *bool:
@@ -104,6 +120,18 @@ func parseInto[T any](x *T, n ast.Node, want string, parse func(string) (T, erro
 	if k := kindOf(n); k != "text" && k != "a whole number" {
 		return wrongKind(want, n)
 	}
+	return parseText(x, n, parse)
+}
+
+// parseNumber reads a number that may have decimals.
+func parseNumber[T any](x *T, n ast.Node, want string, parse func(string) (T, error)) error {
+	if kindOf(n) != "a number" {
+		return parseInto(x, n, want, parse)
+	}
+	return parseText(x, n, parse)
+}
+
+func parseText[T any](x *T, n ast.Node, parse func(string) (T, error)) error {
 	v, err := parse(textOf(n))
 	if err != nil {
 		return fmt.Errorf("%q: %w", shorten(textOf(n)), err)

@@ -50,6 +50,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Pattern: pattern}, other}}
 	}
 	number := &jsonschema.Schema{Type: "integer", Minimum: "0"}
+	fraction := &jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1"}
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return text(patternDuration, &jsonschema.Schema{Const: 0})
@@ -57,10 +58,26 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return text(patternBytes, number)
 	case reflect.TypeFor[Percent]():
 		return text(patternPercent, number)
+	case reflect.TypeFor[Threshold]():
+		return text(patternDuration, orWord(Threshold(0)))
+	case reflect.TypeFor[Calls]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1", Maximum: "100000"}, orWord(Calls(0))}}
+	case reflect.TypeFor[Count]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, orWord(Count(0))}}
+	case reflect.TypeFor[Dollars]():
+		return text(patternDecimal, &jsonschema.Schema{Type: "number", Minimum: "0"})
+	case reflect.TypeFor[Fraction]():
+		return fraction
+	case reflect.TypeFor[Factor]():
+		return &jsonschema.Schema{Type: "number", Minimum: "0", Maximum: "1000000"}
+	case reflect.TypeFor[Quality]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{fraction, {Type: "object", AdditionalProperties: fraction}}}
 	case reflect.TypeFor[Secret]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[HTTP]():
 		return &jsonschema.Schema{Enum: []any{HTTPAuto, HTTP1, HTTP2, 1.1, 2}}
+	case reflect.TypeFor[admit.Balance]():
+		return enum(balanceNames())
 	case reflect.TypeFor[admit.Class]():
 		return enum(classNames())
 	}
@@ -69,6 +86,8 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	}
 	return nil
 }
+
+func orWord(w worded) *jsonschema.Schema { return &jsonschema.Schema{Const: w.word()} }
 
 func enum(words []string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}

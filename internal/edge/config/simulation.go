@@ -11,7 +11,7 @@ import (
 // Simulation is what a simulated run needs beside the gateway's own settings:
 // how the upstreams behave, and who calls. The running gateway ignores it.
 type Simulation struct {
-	// Upstreams by pool. Default: as many slots as the pool has, and the times of its prior.
+	// Upstreams by pool, or by deployment; where a name is both, it is the pool. Default: as many slots as the pool has, and the times of its prior.
 	Upstreams map[string]*SimulatedUpstream `yaml:"upstreams"`
 	// Kinds of callers behind the requests of a trace. Default: one kind, without deadline.
 	Callers []SimulatedCaller `yaml:"callers"`
@@ -19,7 +19,7 @@ type Simulation struct {
 
 // SimulatedUpstream is a model server of a simulated run.
 type SimulatedUpstream struct {
-	// Calls that run at once. Default the slots of the pool.
+	// Calls that run at once. Default the concurrency of the pool or the deployment.
 	Slots int `yaml:"slots" jsonschema:"minimum=1,maximum=100000"`
 	// Mean time of a call whatever its tokens. Default 0s: made of tokens.
 	Mean time.Duration `yaml:"mean"`
@@ -33,6 +33,14 @@ type SimulatedUpstream struct {
 	Noise Percent `yaml:"noise" jsonschema:"minimum=0,maximum=200"`
 	// How much slower output tokens are with every slot busy, in per cent. Default 0.
 	Slowdown Percent `yaml:"slowdown" jsonschema:"minimum=0,maximum=1000"`
+	// Requests that it takes in any per; more get 429. Default 0: no limit.
+	Requests int64 `yaml:"requests" jsonschema:"minimum=0"`
+	// Tokens, input and output, that it takes in any per; more get 429. Default 0: no limit.
+	Tokens int64 `yaml:"tokens" jsonschema:"minimum=0"`
+	// Time over which requests and tokens are counted. Default 1m.
+	Per time.Duration `yaml:"per" jsonschema:"exclusiveMinimum=0"`
+	// Whether its 429 says when to come again. Default true.
+	RetryAfter bool `yaml:"retry_after"`
 }
 
 // SimulatedCaller is one kind of callers of a simulated run.
@@ -57,15 +65,11 @@ type SimulatedCaller struct {
 
 func (u *SimulatedUpstream) setDefaults() {
 	u.FirstToken, u.PerInputToken, u.PerOutputToken, u.Noise = 200*time.Millisecond, 150*time.Microsecond, 20*time.Millisecond, 25
+	u.Per, u.RetryAfter = time.Minute, true
 }
 
 func (c *Config) checkSimulation(d *document) {
-	for _, name := range slices.Sorted(maps.Keys(c.Simulation.Upstreams)) {
-		if _, ok := c.Models[name]; !ok {
-			at := join("simulation.upstreams", name)
-			d.fail(at, "no model is called %s%s", d.quote(at, name), nearest(name, slices.Sorted(maps.Keys(c.Models))))
-		}
-	}
+	c.checkUpstreams(d)
 	total := Percent(0)
 	for i := range c.Simulation.Callers {
 		s := &c.Simulation.Callers[i]
@@ -80,5 +84,29 @@ func (c *Config) checkSimulation(d *document) {
 	}
 	if len(c.Simulation.Callers) > 0 && total != 100 {
 		d.fail("simulation.callers", "the shares are %d together; make them 100", total)
+	}
+}
+
+// checkUpstreams also fills in the slots that were not written.
+func (c *Config) checkUpstreams(d *document) {
+	slots := map[string]int{}
+	for _, m := range c.Models {
+		for i := range m.Deployments {
+			slots[m.Deployments[i].Name] = int(m.Deployments[i].Concurrency)
+		}
+	}
+	for pool, m := range c.Models {
+		slots[pool] = 0
+		for i := range m.Deployments {
+			slots[pool] += int(m.Deployments[i].Concurrency)
+		}
+	}
+	for name, u := range c.Simulation.Upstreams {
+		if _, ok := slots[name]; !ok {
+			at := join("simulation.upstreams", name)
+			d.fail(at, "no model and no deployment is called %s%s", d.quote(at, name), nearest(name, slices.Sorted(maps.Keys(slots))))
+		} else if u.Slots == 0 {
+			u.Slots = slots[name]
+		}
 	}
 }

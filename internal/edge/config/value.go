@@ -44,6 +44,14 @@ func printableName(s string) bool {
 	})
 }
 
+// checkLabel checks a text that becomes a label; one that was not written is
+// none.
+func checkLabel(d *document, at, text string) {
+	if d.wrote(at) && !printableName(text) {
+		d.fail(at, "a label is 1 to %d characters without spaces", maxName)
+	}
+}
+
 // patternDuration and patternBytes are what the schema says of the text forms.
 const (
 	patternDuration = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
