@@ -43,7 +43,7 @@ type RetryPolicy struct {
 	// so that small tenants can retry at all. Default 3; negative means none.
 	Reserve int
 	// Attempts is how often one request may be sent upstream, the first
-	// included, over all deployments and models. Default 2; 1 means never again.
+	// included, over all deployments and models. Default 3; 1 means never again.
 	Attempts int
 	// Backoff is the mean pause before a deployment that failed is tried again
 	// by the same request, when no other is left; it doubles each time. Default
@@ -145,7 +145,7 @@ func (p *Policy) Defaults() {
 	}
 	setDefault(&p.Retry.Percent, 10)
 	setDefault(&p.Retry.Reserve, 3)
-	setDefault(&p.Retry.Attempts, 2)
+	setDefault(&p.Retry.Attempts, 3)
 	setDefault(&p.Retry.Backoff, 250*time.Millisecond)
 	setDefault(&p.Retry.Failover.Percent, 20)
 	setDefault(&p.Retry.Failover.Reserve, 10)

@@ -42,6 +42,7 @@ func TestOwnRetry(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := exact(onePool(1, Tenant{Name: "a"}))
+			p.Retry.Attempts = 2
 			if tt.change != nil {
 				tt.change(p)
 			}

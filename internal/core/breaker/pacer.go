@@ -19,6 +19,8 @@ const (
 	probe      = 0.005  // and by the second, beside
 	holdSends  = 60.0   // amounts sent between two 429s at the same rate
 	holdMost   = 5.0    // and seconds at most
+	tolerated  = 0.02   // share of refusals that is none of the rate's making
+	fewest     = 40     // times what was refused must have passed, for a share to mean anything
 	epoch      = time.Second
 	idleRate   = 1.0 // amount a minute below which nothing is ever paced
 )
@@ -54,7 +56,8 @@ type Pacer struct {
 	cutAt     time.Time // since when it grows again
 	decreased time.Time
 	hold      float64    // seconds that it stays at the good rate before it asks for more
-	flow      [4]float64 // what was sent in each of the last seconds
+	flow      [4]float64 // what was let through in each of the last seconds
+	lost      [4]float64 // and what was not
 	flowAt    time.Time
 	born      time.Time
 }
@@ -207,7 +210,8 @@ func (p *Pacer) flowing(now time.Time) {
 			break
 		}
 		copy(p.flow[1:], p.flow[:])
-		p.flow[0] = 0
+		copy(p.lost[1:], p.lost[:])
+		p.flow[0], p.lost[0] = 0, 0
 		p.flowAt = p.flowAt.Add(time.Second)
 	}
 }
@@ -234,6 +238,10 @@ func (p *Pacer) Refused(now time.Time, n int64, until time.Time) {
 	if p.flow[0] >= float64(n) { // it was not let through
 		p.flow[0] -= float64(n)
 	}
+	p.lost[0] += float64(n)
+	if until.IsZero() && p.rare() {
+		return
+	}
 	p.fill(now)
 	if p.level = min(p.level, 0); !until.IsZero() {
 		p.level = min(float64(n), p.burst()) // then it may come back
@@ -252,6 +260,15 @@ func (p *Pacer) Refused(now time.Time, n int64, until time.Time) {
 		p.hold = min(holdSends/p.good, holdMost)
 	}
 	p.cut, p.decreased, p.cutAt = decrease*p.good, now, later(now, until)
+}
+
+// rare says that so little is refused of late that going slower is not worth it.
+func (p *Pacer) rare() bool {
+	flow, lost := 0.0, 0.0
+	for i := range p.flow {
+		flow, lost = flow+p.flow[i], lost+p.lost[i]
+	}
+	return lost < tolerated*flow && lost*fewest < flow
 }
 
 // Hear takes what the provider's headers said.

@@ -33,7 +33,7 @@ type Policy struct {
 	Cooldown, CooldownMax time.Duration
 	// Alone is the pause before each probe where no other deployment of the
 	// model is left, so that there is nothing better to do with a request.
-	// Default 5 s.
+	// Default 2 s.
 	Alone time.Duration
 	// Step is the least time at each of the ten steps of recovery. Default 2 s.
 	// Smaller returns sooner to an upstream that may fail again.
@@ -66,7 +66,7 @@ func (p *Policy) Defaults() {
 	or(&p.Consecutive, 4)
 	or(&p.Cooldown, 30*time.Second)
 	or(&p.CooldownMax, 300*time.Second)
-	or(&p.Alone, 5*time.Second)
+	or(&p.Alone, 2*time.Second)
 	or(&p.Step, 2*time.Second)
 }
 

@@ -22,6 +22,8 @@ type Breaker struct {
 	Cooldown time.Duration `yaml:"cooldown" jsonschema:"exclusiveMinimum=0"`
 	// Most time without calls. Default 300s, at least cooldown. Smaller tries sooner after a long outage.
 	CooldownMax time.Duration `yaml:"cooldown_max" jsonschema:"exclusiveMinimum=0"`
+	// Pause before each probe where no other deployment of the model is left. Default 2s. Smaller asks more often whether the deployment is back.
+	Alone time.Duration `yaml:"alone" jsonschema:"exclusiveMinimum=0"`
 	// Least time at each of the ten steps of recovery. Default 2s. Smaller gives back sooner what may fail again.
 	Step time.Duration `yaml:"step" jsonschema:"exclusiveMinimum=0"`
 	// Time to the first token, or to the answer where nothing is streamed, without what its tokens explain. Default warn 2s, open 3s, scale_up 10s; such a default opens nothing unless the time is also three times what is usual for the deployment.
@@ -53,6 +55,7 @@ func (b *Breaker) setDefaults(p admit.BreakerPolicy) {
 		Consecutive: Count(p.Consecutive),
 		Cooldown:    p.Cooldown,
 		CooldownMax: p.CooldownMax,
+		Alone:       p.Alone,
 		Step:        p.Step,
 	}
 }
@@ -90,6 +93,7 @@ func (b *Breaker) policy() admit.BreakerPolicy {
 		Consecutive: int(b.Consecutive),
 		Cooldown:    b.Cooldown,
 		CooldownMax: b.CooldownMax,
+		Alone:       b.Alone,
 		Step:        b.Step,
 		First:       b.FirstToken.policy(),
 		PerToken:    b.PerToken.policy(),

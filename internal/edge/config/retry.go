@@ -12,7 +12,7 @@ type Retry struct {
 	Percent Percent `yaml:"percent" jsonschema:"minimum=0,maximum=100"`
 	// Retries a tenant may always make in ten seconds. Default 3. 0 leaves only the share.
 	Reserve int `yaml:"reserve" jsonschema:"minimum=0,maximum=100000"`
-	// How often one request may be sent upstream, the first included. Default 2. 1 means never again.
+	// How often one request may be sent upstream, the first included. Default 3. 1 means never again.
 	Attempts int `yaml:"attempts" jsonschema:"minimum=1,maximum=10"`
 	// Mean pause before one request tries a deployment again that failed it, when no other is left; it doubles each time. Default 250ms. Smaller tries sooner what may still fail.
 	Backoff time.Duration `yaml:"backoff" jsonschema:"exclusiveMinimum=0"`
