@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
 
@@ -65,8 +66,9 @@ type Failure struct {
 	// working on it and may bill it.
 	Sent bool
 
-	Header http.Header // of an answer that is an error, else nil
-	Body   []byte      // of an answer that is an error: at most 64 KiB
+	Header http.Header  // of an answer that is an error, else nil
+	Body   []byte       // of an answer that is an error: at most 64 KiB
+	Limits admit.Sample // what Header said of the provider's limits; the zero Sample without one
 }
 
 func (f *Failure) Error() string {
@@ -119,7 +121,7 @@ func (k Kind) retryable() bool {
 
 // statusFailure classifies an answer that is not a success.
 func statusFailure(status int, h http.Header, body []byte, now time.Time) *Failure {
-	f := &Failure{Status: status, Sent: true, Header: h, Body: body}
+	f := &Failure{Status: status, Sent: true, Header: h, Body: body, Limits: ReadLimits(h, now)}
 	switch {
 	case status == http.StatusTooManyRequests && moneyOnly(body), status == http.StatusPaymentRequired:
 		f.Kind = Unpaid
