@@ -148,6 +148,9 @@ func statusFailure(status int, h http.Header, body []byte, now time.Time) *Failu
 	if f.RetryAfter, ok = ParseRetryAfter(h, now); !ok && f.Retryable {
 		f.RetryAfter = bodyRetryAfter(body)
 	}
+	if f.Kind == RateLimited && f.RetryAfter == 0 {
+		f.RetryAfter = untilMore(f.Limits)
+	}
 	return f
 }
 
