@@ -57,6 +57,7 @@ type Failure struct {
 	Kind       Kind
 	Status     int           // of the answer; 0 before the answer
 	RetryAfter time.Duration // the pause asked for; 0 when none was
+	Scarce     admit.Scarce  // which limit a 429 was about
 	Err        error         // the cause, if there is one beyond the status
 
 	// Retryable says that the same request may succeed at another time or
@@ -123,10 +124,15 @@ func (k Kind) retryable() bool {
 func statusFailure(status int, h http.Header, body []byte, now time.Time) *Failure {
 	f := &Failure{Status: status, Sent: true, Header: h, Body: body, Limits: ReadLimits(h, now)}
 	switch {
-	case status == http.StatusTooManyRequests && moneyOnly(body), status == http.StatusPaymentRequired:
-		f.Kind = Unpaid
 	case status == http.StatusTooManyRequests:
 		f.Kind = RateLimited
+		if s := readSaid(body); s.moneyOnly() {
+			f.Kind = Unpaid
+		} else {
+			f.Scarce = scarceOf(h, &s)
+		}
+	case status == http.StatusPaymentRequired:
+		f.Kind = Unpaid
 	case status == 498, status == http.StatusBadGateway, status == http.StatusServiceUnavailable,
 		status == http.StatusGatewayTimeout, status == 529:
 		f.Kind = Unavailable
@@ -154,17 +160,6 @@ func statusFailure(status int, h http.Header, body []byte, now time.Time) *Failu
 	return f
 }
 
-// moneyOnly reports whether a 429 is one that no waiting heals. Only codes
-// count; the words of messages are shared with limits that do pass.
-func moneyOnly(body []byte) bool {
-	for _, code := range []string{`"insufficient_quota"`, `"credit_balance_exhausted"`, `"billing_`} {
-		if bytes.Contains(body, []byte(code)) {
-			return true
-		}
-	}
-	return false
-}
-
 // streamFailure returns the failure that the first event of a stream stands
 // for, or nil if it is an ordinary event.
 func streamFailure(ev wire.Event) *Failure {
@@ -186,10 +181,13 @@ func errorFailure(data []byte) *Failure {
 func errorIn(data []byte) *Failure {
 	f := &Failure{Kind: StreamError, Status: http.StatusOK, Sent: true, Retryable: true, Body: bytes.Clone(bytes.TrimSpace(data))}
 	f.Err = errors.New("the answer is an error")
-	for _, code := range []string{`"invalid_request_error"`, `"context_length_exceeded"`, `"content_filter"`, `"invalid_prompt"`} {
-		if bytes.Contains(data, []byte(code)) {
-			f.Retryable = false
-		}
+	switch f.Fault() {
+	case admit.Denied, admit.TooLong, admit.Filtered, admit.Invalid:
+		f.Retryable = false
+	case admit.Throttled:
+		s := readSaid(data)
+		f.Scarce = scarceOf(nil, &s)
+		f.RetryAfter = bodyRetryAfter(data)
 	}
 	return f
 }
