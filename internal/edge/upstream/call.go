@@ -18,6 +18,7 @@ type Call struct {
 	Header http.Header // already filtered; credentials and headers of the connection are left out again
 	Method string      // default POST
 	Stream bool        // events are asked for
+	Key    int         // index in Provider.APIKeys; out of range means the first
 }
 
 const (

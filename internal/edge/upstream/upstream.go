@@ -23,6 +23,7 @@ type Provider struct {
 	BaseURL string // http or https, with or without /v1 and a final slash; a query is sent with every call
 
 	APIKey     string            // empty: no credential is sent
+	APIKeys    []string          // in place of APIKey: Call.Key selects
 	AuthHeader string            // header of the key, alone in it; default Authorization, as "Bearer <key>"
 	Headers    map[string]string // sent with every call; they win over those of the call
 
@@ -76,6 +77,7 @@ type Client struct {
 	p      Provider
 	target target
 	header http.Header // of the provider, in canonical form, never changed
+	keys   keyring
 
 	pool  *http.Transport
 	fresh *http.Transport // never reuses a connection: for the one replay
@@ -101,6 +103,9 @@ func newClient(p Provider, dial dialFunc) (*Client, error) {
 	p.setDefaults(t.base.Scheme)
 	c := &Client{p: p, target: t}
 	if c.header, err = providerHeader(&p); err != nil {
+		return nil, fmt.Errorf("provider %s: %w", p.Name, err)
+	}
+	if c.keys, err = newKeyring(&p); err != nil {
 		return nil, fmt.Errorf("provider %s: %w", p.Name, err)
 	}
 	protocols := new(http.Protocols)
