@@ -52,7 +52,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*Response, error) {
 	a.watch = newWatch(ctx, a.start, c.p.Idle, c.p.Total)
 	c.limitHeaders(a.watch, call.Stream)
 
-	res, err := a.send(c.pool, c, &call)
+	res, err := a.send(c.pool.at(a.start), c, &call)
 	replayed := false
 	if err != nil && a.stale(err) {
 		replayed = true

@@ -1,0 +1,254 @@
+package upstream
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// moving is a name that leads to one address for a while and then to another.
+// It keeps count of how old connections are when they are given a request.
+type moving struct {
+	mu     sync.Mutex
+	addr   string
+	opened map[string]int // connections by address
+	served map[string]int // requests by address
+	oldest time.Duration  // age of a connection when a request came on it
+	open   int            // connections that are not closed
+}
+
+func (m *moving) dial(context.Context, string, string) (net.Conn, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	addr := m.addr
+	m.opened[addr]++
+	m.open++
+	ours, theirs := net.Pipe()
+	go m.serve(theirs, addr)
+	return ours, nil
+}
+
+func (m *moving) serve(conn net.Conn, addr string) {
+	born := time.Now()
+	r := bufio.NewReader(conn)
+	for {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			break
+		}
+		io.Copy(io.Discard, req.Body)
+		m.mu.Lock()
+		m.served[addr]++
+		m.oldest = max(m.oldest, time.Since(born))
+		m.mu.Unlock()
+		if strings.HasSuffix(req.URL.Path, "/stream") {
+			io.WriteString(conn, eventHead)
+			for range 20 { // for ten minutes
+				time.Sleep(30 * time.Second)
+				io.WriteString(conn, "data: 1\n\n")
+			}
+			io.WriteString(conn, "data: [DONE]\n\n")
+			break
+		}
+		io.WriteString(conn, okAnswer)
+	}
+	conn.Close()
+	m.mu.Lock()
+	m.open--
+	m.mu.Unlock()
+}
+
+// A name that moves is followed within the age of a connection, although calls
+// never leave it unused. A stream that runs meanwhile is not disturbed.
+func TestConnectionsGrowOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &moving{addr: "old", opened: map[string]int{}, served: map[string]int{}}
+		c, err := newClient(Provider{Name: "test", BaseURL: "http://provider.example", IdleConn: time.Hour}, m.dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streamed := make(chan string)
+		go func() {
+			got, err := take(c, Call{Path: "/v1/stream", Stream: true})
+			if err != nil {
+				got = err.Error()
+			}
+			streamed <- got
+		}()
+		calls := func(n int) {
+			for range n {
+				time.Sleep(time.Second)
+				if got, err := take(c, Call{}); err != nil || got != "{}" {
+					t.Fatalf("%q, %v", got, err)
+				}
+			}
+		}
+		calls(120) // two minutes
+		m.mu.Lock()
+		if m.opened["old"] != 2 { // one of the stream
+			t.Errorf("%d connections in two minutes, want 2", m.opened["old"])
+		}
+		m.addr = "new"
+		m.mu.Unlock()
+		calls(210) // 5:30
+		before := m.served["old"]
+		calls(390) // 12:00
+		if got := <-streamed; got != strings.Repeat("1 ", 20)+"[DONE]" {
+			t.Errorf("the stream that ran meanwhile: %s", got)
+		}
+		m.mu.Lock()
+		if m.served["old"] != before || m.served["new"] < 390 {
+			t.Errorf("the old address got %d calls after the age of a connection, the new one %d", m.served["old"]-before, m.served["new"])
+		}
+		if m.oldest > 5*time.Minute+30*time.Second || m.oldest < 4*time.Minute {
+			t.Errorf("a connection was used at the age of %v", m.oldest)
+		}
+		if m.opened["new"] > 3 {
+			t.Errorf("%d connections to the new address", m.opened["new"])
+		}
+		m.mu.Unlock()
+		synctest.Wait()
+		if m.open != 1 {
+			t.Errorf("%d connections are open, want the one in use", m.open)
+		}
+		c.Close()
+		synctest.Wait()
+		if m.open != 0 {
+			t.Errorf("%d connections are left", m.open)
+		}
+	})
+}
+
+// Switched off, or for a tenth more than its age, a connection is kept.
+func TestConnAgeSetting(t *testing.T) {
+	for age, want := range map[time.Duration]int{-1: 1, time.Minute: 10} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &moving{addr: "a", opened: map[string]int{}, served: map[string]int{}}
+			c, err := newClient(Provider{BaseURL: "http://provider.example", IdleConn: -1, ConnAge: age}, m.dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 600 {
+				time.Sleep(time.Second)
+				if _, err := take(c, Call{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := m.opened["a"]; n < want-1 || n > want+1 {
+				t.Errorf("age %v: %d connections in ten minutes, want about %d", age, n, want)
+			}
+			c.Close()
+		})
+	}
+}
+
+// Over HTTP/2 all calls share a connection. When it is old the next call gets
+// another, the streams on the old one end as they would have, and it is closed.
+func TestHTTP2ConnectionsGrowOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		dials, open := 0, 0
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			dials, open = dials+1, open+1
+			ours, theirs := net.Pipe()
+			go func() {
+				(&http2.Server{}).ServeConn(theirs, &http2.ServeConnOpts{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path != "/v1/stream" {
+						answer(200, jsonBody, "{}")(w, r)
+						return
+					}
+					w.Header().Set("Content-Type", events)
+					for range 20 {
+						time.Sleep(30 * time.Second)
+						io.WriteString(w, "data: 1\n\n")
+						http.NewResponseController(w).Flush()
+					}
+				})})
+				mu.Lock()
+				open--
+				mu.Unlock()
+			}()
+			return ours, nil
+		}
+		c, err := newClient(Provider{Name: "test", BaseURL: "http://provider.example", HTTPVersion: "2", IdleConn: -1}, dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streamed := make(chan string)
+		go func() {
+			got, err := take(c, Call{Path: "/v1/stream", Stream: true})
+			if err != nil {
+				got = err.Error()
+			}
+			streamed <- got
+		}()
+		var at []int // connections after each minute
+		for range 14 {
+			time.Sleep(time.Minute)
+			if got, err := take(c, Call{}); err != nil || got != "{}" {
+				t.Fatalf("%q, %v", got, err)
+			}
+			at = append(at, dials)
+			if len(at) == 11 {
+				if got := <-streamed; got != strings.TrimSpace(strings.Repeat("1 ", 20)) {
+					t.Errorf("the stream that ran meanwhile: %s", got)
+				}
+			}
+		}
+		if at[3] != 1 || at[5] != 2 || at[12] < 3 || dials > 4 {
+			t.Errorf("connections after each minute: %v", at)
+		}
+		time.Sleep(6 * time.Minute) // unused for longer than the age: nothing stays
+		synctest.Wait()
+		if open != 0 {
+			t.Errorf("%d connections are left", open)
+		}
+		c.Close()
+	})
+}
+
+// A new connection goes on with the TLS session of an older one.
+func TestTLSSessionIsKept(t *testing.T) {
+	var mu sync.Mutex
+	resumed := map[string]bool{} // by connection
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		resumed[r.RemoteAddr] = r.TLS.DidResume
+		mu.Unlock()
+		answer(200, jsonBody, "{}")(w, r)
+	}))
+	defer srv.Close()
+	c, err := NewClient(Provider{Name: "test", BaseURL: srv.URL, ConnAge: time.Nanosecond, TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 2 {
+		if _, err := take(c, Call{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	again := 0
+	for _, r := range resumed {
+		if r {
+			again++
+		}
+	}
+	if len(resumed) != 2 || again != 1 {
+		t.Errorf("%d connections, %d of them resumed; want 2 and 1", len(resumed), again)
+	}
+}
