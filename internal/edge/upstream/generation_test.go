@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"golang.org/x/net/http2"
 )
 
 // moving is a name that leads to one address for a while and then to another.
@@ -156,36 +154,15 @@ func TestConnAgeSetting(t *testing.T) {
 // another, the streams on the old one end as they would have, and it is closed.
 func TestHTTP2ConnectionsGrowOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		dials, open := 0, 0
-		dial := func(context.Context, string, string) (net.Conn, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			dials, open = dials+1, open+1
-			ours, theirs := net.Pipe()
-			go func() {
-				(&http2.Server{}).ServeConn(theirs, &http2.ServeConnOpts{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if r.URL.Path != "/v1/stream" {
-						answer(200, jsonBody, "{}")(w, r)
-						return
-					}
-					w.Header().Set("Content-Type", events)
-					for range 20 {
-						time.Sleep(30 * time.Second)
-						io.WriteString(w, "data: 1\n\n")
-						http.NewResponseController(w).Flush()
-					}
-				})})
-				mu.Lock()
-				open--
-				mu.Unlock()
-			}()
-			return ours, nil
-		}
-		c, err := newClient(Provider{Name: "test", BaseURL: "http://provider.example", HTTPVersion: "2", IdleConn: -1}, dial)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, conns, open := framePeers(t, Provider{IdleConn: -1}, func(n int) framePeer {
+			return framePeer{reply: func(send sendFrames, stream uint32) {
+				if n == 1 && stream == 1 {
+					frameEvents(20, 30*time.Second)(send, stream) // for ten minutes
+				} else {
+					frameAnswer(send, stream)
+				}
+			}}
+		})
 		streamed := make(chan string)
 		go func() {
 			got, err := take(c, Call{Path: "/v1/stream", Stream: true})
@@ -194,28 +171,27 @@ func TestHTTP2ConnectionsGrowOld(t *testing.T) {
 			}
 			streamed <- got
 		}()
-		var at []int // connections after each minute
+		var at []int64 // connections after each minute
 		for range 14 {
 			time.Sleep(time.Minute)
 			if got, err := take(c, Call{}); err != nil || got != "{}" {
 				t.Fatalf("%q, %v", got, err)
 			}
-			at = append(at, dials)
+			at = append(at, conns.Load())
 			if len(at) == 11 {
 				if got := <-streamed; got != strings.TrimSpace(strings.Repeat("1 ", 20)) {
 					t.Errorf("the stream that ran meanwhile: %s", got)
 				}
 			}
 		}
-		if at[3] != 1 || at[5] != 2 || at[12] < 3 || dials > 4 {
+		if at[3] != 1 || at[5] != 2 || at[12] < 3 || at[13] > 4 {
 			t.Errorf("connections after each minute: %v", at)
 		}
 		time.Sleep(6 * time.Minute) // unused for longer than the age: nothing stays
 		synctest.Wait()
-		if open != 0 {
-			t.Errorf("%d connections are left", open)
+		if open.Load() != 0 {
+			t.Errorf("%d connections are left", open.Load())
 		}
-		c.Close()
 	})
 }
 
