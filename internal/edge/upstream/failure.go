@@ -147,8 +147,11 @@ func statusFailure(status int, h http.Header, body []byte, now time.Time) *Failu
 	}
 	f.Retryable = f.Kind.retryable()
 	switch status {
-	case http.StatusInternalServerError, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
 		f.Retryable = true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported: // it will not be different next time
+	default: // the class decides for codes that nobody has registered, such as a proxy's 52x
+		f.Retryable = f.Retryable || status >= 500
 	}
 	var ok bool
 	if f.RetryAfter, ok = ParseRetryAfter(h, now); !ok && f.Retryable {

@@ -44,7 +44,7 @@ func (s *said) fault(status int) admit.Fault {
 		return admit.TooLong
 	case (status >= 500 || status == 0) && s.outOfSpace():
 		return admit.OutOfSpace
-	case status == http.StatusNotImplemented:
+	case status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
 		return admit.Invalid
 	case status == 498, status == 529:
 		return admit.Saturated

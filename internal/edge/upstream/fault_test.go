@@ -27,6 +27,7 @@ func TestFaultOfStatus(t *testing.T) {
 		{"a page of a proxy", 502, "<html>out of memory, queue full</html>", admit.Failed},
 		{"unavailable for any reason", 503, "no healthy upstream", admit.Failed},
 		{"gateway timeout", 504, "", admit.Failed},
+		{"B086 a code nobody knows", 520, "", admit.Failed},
 		{"redirect", 302, "", admit.Failed},
 		{"Anthropic's own error", 500, anthropic("api_error", "Internal server error"), admit.Failed},
 		{"a dead engine", 500, `{"object":"error","message":"EngineDeadError","type":"InternalServerError","code":500}`, admit.Failed},
@@ -86,6 +87,7 @@ func TestFaultOfStatus(t *testing.T) {
 		{"unknown model", 404, openAI("model_not_found", "x"), admit.Invalid},
 		{"unprocessable", 422, `{"detail":[{"msg":"field required"}]}`, admit.Invalid},
 		{"not implemented", 501, "", admit.Invalid},
+		{"version not supported", 505, "", admit.Invalid},
 	} {
 		f := statusFailure(tt.status, http.Header{}, []byte(tt.body), time.Now())
 		if got := f.Fault(); got != tt.want {
@@ -94,6 +96,8 @@ func TestFaultOfStatus(t *testing.T) {
 	}
 }
 
+// What the caller did says nothing of the upstream (B122, B123); what is silent
+// beyond the provider's limits does (B041, B042).
 func TestFaultOfKind(t *testing.T) {
 	for kind, want := range map[Kind]admit.Fault{
 		Unknown: admit.NoFault, CallerGone: admit.NoFault, Deadline: admit.NoFault,
