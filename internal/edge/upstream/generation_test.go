@@ -3,6 +3,7 @@ package upstream
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -18,8 +19,8 @@ import (
 // It keeps count of how old connections are when they are given a request.
 type moving struct {
 	mu     sync.Mutex
-	addr   string
-	opened map[string]int // connections by address
+	addr   string         // empty: it leads nowhere
+	opened map[string]int // connections with requests, by address
 	served map[string]int // requests by address
 	oldest time.Duration  // age of a connection when a request came on it
 	open   int            // connections that are not closed
@@ -29,7 +30,9 @@ func (m *moving) dial(context.Context, string, string) (net.Conn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	addr := m.addr
-	m.opened[addr]++
+	if addr == "" {
+		return nil, errors.New("no such host")
+	}
 	m.open++
 	ours, theirs := net.Pipe()
 	go m.serve(theirs, addr)
@@ -37,7 +40,7 @@ func (m *moving) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 func (m *moving) serve(conn net.Conn, addr string) {
-	born := time.Now()
+	born, used := time.Now(), false
 	r := bufio.NewReader(conn)
 	for {
 		req, err := http.ReadRequest(r)
@@ -46,7 +49,10 @@ func (m *moving) serve(conn net.Conn, addr string) {
 		}
 		io.Copy(io.Discard, req.Body)
 		m.mu.Lock()
-		m.served[addr]++
+		if m.served[addr]++; !used {
+			used = true
+			m.opened[addr]++
+		}
 		m.oldest = max(m.oldest, time.Since(born))
 		m.mu.Unlock()
 		if strings.HasSuffix(req.URL.Path, "/stream") {
@@ -127,6 +133,46 @@ func TestConnectionsGrowOld(t *testing.T) {
 	})
 }
 
+// While no new connection can be had the old one goes on, without a failure; but
+// not for ever.
+func TestOldConnectionsOutliveAnOutageOfNames(t *testing.T) {
+	for _, tt := range []struct{ back, fails time.Duration }{
+		{back: 9 * time.Minute},
+		{back: 20 * time.Minute, fails: 10 * time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &moving{addr: "old", opened: map[string]int{}, served: map[string]int{}}
+			c, err := newClient(Provider{Name: "test", BaseURL: "http://provider.example", IdleConn: time.Hour}, m.dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t0 := time.Now()
+			var failed time.Duration
+			for range 30 * 60 {
+				time.Sleep(time.Second)
+				m.mu.Lock()
+				switch since := time.Since(t0); since {
+				case time.Minute:
+					m.addr = ""
+				case tt.back:
+					m.addr = "new"
+				}
+				m.mu.Unlock()
+				if _, err := take(c, Call{}); err != nil && failed == 0 {
+					failed = time.Since(t0)
+				}
+			}
+			if failed != tt.fails {
+				t.Errorf("names back after %v: the first call failed after %v, want %v", tt.back, failed, tt.fails)
+			}
+			if m.opened["old"] != 1 || m.served["new"] < 9*60 {
+				t.Errorf("names back after %v: connections %v, calls %v", tt.back, m.opened, m.served)
+			}
+			c.Close()
+		})
+	}
+}
+
 // Switched off, or for a tenth more than its age, a connection is kept.
 func TestConnAgeSetting(t *testing.T) {
 	for age, want := range map[time.Duration]int{-1: 1, time.Minute: 10} {
@@ -184,7 +230,7 @@ func TestHTTP2ConnectionsGrowOld(t *testing.T) {
 				}
 			}
 		}
-		if at[3] != 1 || at[5] != 2 || at[12] < 3 || at[13] > 4 {
+		if at[3] != 1 || at[6] != 2 || at[12] < 3 || at[13] > 4 {
 			t.Errorf("connections after each minute: %v", at)
 		}
 		time.Sleep(6 * time.Minute) // unused for longer than the age: nothing stays

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -165,14 +164,9 @@ func frameEvents(n int, pause time.Duration) func(sendFrames, uint32) {
 	}
 }
 
-// serve speaks with the client until that closes.
+// serve speaks with the client, whose preface was read, until that closes.
 func (p framePeer) serve(conn net.Conn) {
-	defer conn.Close()
-	in := bufio.NewReader(conn)
-	if _, err := io.CopyN(io.Discard, in, int64(len(http2.ClientPreface))); err != nil {
-		return
-	}
-	fr := http2.NewFramer(conn, in)
+	fr := http2.NewFramer(conn, conn)
 	out, done := make(chan func(*http2.Framer), 100), make(chan struct{})
 	defer close(done)
 	send := func(f func(*http2.Framer)) { // a pipe has no buffer: never write from the reading side
@@ -221,17 +215,20 @@ func (p framePeer) serve(conn net.Conn) {
 }
 
 // framePeers is a client of HTTP/2 without TLS whose nth connection, from 1,
-// goes to the peer that each returns.
+// goes to the peer that each returns. A connection on which nothing is said does
+// not count.
 func framePeers(t *testing.T, p Provider, each func(n int) framePeer) (c *Client, conns, open *atomic.Int64) {
 	t.Helper()
 	conns, open = new(atomic.Int64), new(atomic.Int64)
 	p.Name, p.BaseURL, p.HTTPVersion = "test", "http://provider.example", "2"
 	c, err := newClient(p, func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
-		peer := each(int(conns.Add(1)))
 		open.Add(1)
 		go func() {
-			peer.serve(theirs)
+			if _, err := io.CopyN(io.Discard, theirs, int64(len(http2.ClientPreface))); err == nil {
+				each(int(conns.Add(1))).serve(theirs)
+			}
+			theirs.Close()
 			open.Add(-1)
 		}()
 		return ours, nil

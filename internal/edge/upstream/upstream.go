@@ -44,7 +44,8 @@ type Provider struct {
 	MaxIdle  int // unused connections kept; default 256; fewer means more dialing after a burst
 	// ConnAge is how long a connection serves new calls, give or take a tenth, so
 	// that a name which has moved is followed; calls that run on it are not
-	// disturbed. Default 5 min; less means more dialing.
+	// disturbed. While no new one can be opened it is twice that. Default 5 min;
+	// less means more dialing.
 	ConnAge  time.Duration
 	MaxEvent int // bytes of one event; default 32 MiB
 
@@ -138,9 +139,10 @@ func newClient(p Provider, dial dialFunc) (*Client, error) {
 		p.TLS.ClientSessionCache = tls.NewLRUClientSessionCache(0)
 	}
 	c.p = p
-	c.pool = newGenerations(p.Name, p.ConnAge, func() *http.Transport { return newTransport(&p, dial, protocols) })
 	c.fresh = newTransport(&p, dial, protocols)
 	c.fresh.DisableKeepAlives = true
+	open := func() *http.Transport { return newTransport(&p, dial, protocols) }
+	c.pool = newGenerations(p.Name, p.ConnAge, open, probeOf(c.fresh, &t.base))
 	return c, nil
 }
 
