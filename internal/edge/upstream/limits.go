@@ -130,14 +130,17 @@ func resetIn(s string, now time.Time) (d time.Duration) {
 	if s == "" {
 		return 0
 	}
+	var err error
 	if strings.Trim(s, "0123456789.") == "" {
 		d, _ = parseWait(s, time.Second)
-	} else if at, err := time.Parse(time.RFC3339, s); err == nil {
+	} else if strings.ContainsRune(s, 'T') {
+		var at time.Time
+		at, err = time.Parse(time.RFC3339, s)
 		d = at.Sub(now)
-	} else if d, err = time.ParseDuration(s); err != nil {
-		return 0
+	} else {
+		d, err = time.ParseDuration(s)
 	}
-	if d < 0 || d >= mostReset {
+	if err != nil || d < 0 || d >= mostReset {
 		return 0
 	}
 	return d
