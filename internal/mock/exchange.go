@@ -67,7 +67,11 @@ func (e *exchange) refuse() bool {
 	if status := e.fault.status(); status != 0 {
 		e.fault.headers(e.w.Header())
 		entry := faultTable[e.fault.fault]
-		writeError(e.w, status, "A simulated fault: "+e.fault.fault.String()+".", entry.kind, entry.code)
+		message := entry.message
+		if message == "" {
+			message = "A simulated fault: " + e.fault.fault.String() + "."
+		}
+		writeError(e.w, status, message, entry.kind, entry.code)
 		return true
 	}
 	switch e.fault.fault {

@@ -31,6 +31,9 @@ const (
 	Unavailable
 	GatewayTimeout
 	Overloaded
+	NoMemory   // 500, in the words of CUDA
+	Filtered   // 400 content_filter
+	Unpaid     // 429 insufficient_quota
 	Reset      // TCP reset before any byte of the answer
 	Outage     // the same, and in a schedule for every /v1 route and /healthz
 	Silence    // no answer until the caller leaves, at most ten minutes; holds no slot
@@ -72,6 +75,7 @@ var faultTable = [faultCount]struct {
 	status   int
 	kind     string
 	code     string
+	message  string // in place of one that names the fault
 }{
 	NoFault:        {word: "none"},
 	BadRequest:     {word: "400", status: 400, kind: "invalid_request_error", code: "context_length_exceeded"},
@@ -82,6 +86,9 @@ var faultTable = [faultCount]struct {
 	Unavailable:    {word: "503", status: 503, kind: "service_unavailable_error", code: "server_is_overloaded"},
 	GatewayTimeout: {word: "504", status: 504, kind: "server_error", code: "timeout"},
 	Overloaded:     {word: "529", status: 529, kind: "overloaded_error", code: "overloaded"},
+	NoMemory:       {word: "oom", status: 500, kind: "server_error", code: "internal_error", message: "CUDA out of memory. Tried to allocate 2.00 GiB."},
+	Filtered:       {word: "filter", status: 400, kind: "invalid_request_error", code: "content_filter"},
+	Unpaid:         {word: "unpaid", status: 429, kind: "insufficient_quota", code: "insufficient_quota"},
 	Reset:          {word: "reset"},
 	Outage:         {word: "outage"},
 	Silence:        {word: "silence"},
@@ -136,6 +143,8 @@ type injection struct {
 	// Header values of faults that answer with a status, sent as they stand so
 	// that any form, valid or not, can be tried.
 	retryAfter, retryAfterMS, shouldRetry string
+	// And those of limits: what is left, and until when.
+	remainingRequests, resetRequests, remainingTokens, resetTokens string
 }
 
 func (i injection) status() int { return faultTable[i.fault].status }
@@ -145,6 +154,10 @@ func (i injection) headers(h http.Header) {
 	set(h, "Retry-After", i.retryAfter)
 	set(h, "Retry-After-Ms", i.retryAfterMS)
 	set(h, "X-Should-Retry", i.shouldRetry)
+	set(h, "X-Ratelimit-Remaining-Requests", i.remainingRequests)
+	set(h, "X-Ratelimit-Reset-Requests", i.resetRequests)
+	set(h, "X-Ratelimit-Remaining-Tokens", i.remainingTokens)
+	set(h, "X-Ratelimit-Reset-Tokens", i.resetTokens)
 }
 
 // parseInjection reads "<fault>[=argument][;key=value...]". White space parts
@@ -174,9 +187,11 @@ func parseInjection(text string) (injection, error) {
 		key, value, ok := strings.Cut(part, "=")
 		target := map[string]*string{
 			"retry-after": &inj.retryAfter, "retry-after-ms": &inj.retryAfterMS, "should-retry": &inj.shouldRetry,
+			"remaining-requests": &inj.remainingRequests, "reset-requests": &inj.resetRequests,
+			"remaining-tokens": &inj.remainingTokens, "reset-tokens": &inj.resetTokens,
 		}[strings.ToLower(key)]
 		if !ok || target == nil || inj.status() == 0 {
-			return injection{}, fmt.Errorf("fault %s: unknown parameter %q; faults that answer with a status take retry-after, retry-after-ms and should-retry", inj.fault, part)
+			return injection{}, fmt.Errorf("fault %s: unknown parameter %q; faults that answer with a status take retry-after, retry-after-ms, should-retry, and remaining- or reset- of requests or tokens", inj.fault, part)
 		}
 		*target = value
 	}

@@ -23,6 +23,7 @@ func TestParseInjection(t *testing.T) {
 		{text: "429", want: injection{fault: RateLimited}},
 		{text: "429;retry-after=7", want: injection{fault: RateLimited, retryAfter: "7"}},
 		{text: "429;retry-after=1.5;retry-after-ms=1500;should-retry=false", want: injection{fault: RateLimited, retryAfter: "1.5", retryAfterMS: "1500", shouldRetry: "false"}},
+		{text: "429;remaining-tokens=0;reset-tokens=6m0s", want: injection{fault: RateLimited, remainingTokens: "0", resetTokens: "6m0s"}},
 		{text: "503 retry-after=9", want: injection{fault: Unavailable, retryAfter: "9"}},
 		{text: " Late ", want: injection{fault: Late, arg: 3}},
 		{text: "late=250ms", want: injection{fault: Late, arg: 0.25}},
@@ -92,6 +93,9 @@ func TestEveryFaultShows(t *testing.T) {
 		Unavailable:    {"503", status(503, "server_is_overloaded"), status(503, "server_is_overloaded")},
 		GatewayTimeout: {"504", status(504, "timeout"), status(504, "timeout")},
 		Overloaded:     {"529", status(529, "overloaded"), status(529, "overloaded")},
+		NoMemory:       {"oom", status(500, "internal_error"), status(500, "internal_error")},
+		Filtered:       {"filter", status(400, "content_filter"), status(400, "content_filter")},
+		Unpaid:         {"unpaid", status(429, "insufficient_quota"), status(429, "insufficient_quota")},
 		Reset:          {"reset", nothing(0), nothing(0)},
 		Outage:         {"outage", nothing(0), nothing(0)},
 		Silence:        {"silence", nothing(patience), nothing(patience)},
@@ -205,6 +209,21 @@ func TestEveryFaultShows(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A limit that is exhausted is told in a provider's headers, and memory that is
+// in the words of an engine.
+func TestFaultsOfLimits(t *testing.T) {
+	s := setup(t, Settings{RateLimitHeaders: true})
+	p := askChat(s, plainAsk, FaultHeader, "429;remaining-requests=0;reset-requests=2s;remaining-tokens=-1;reset-tokens=0")
+	for name, want := range map[string]string{"Remaining-Requests": "0", "Reset-Requests": "2s", "Remaining-Tokens": "-1", "Reset-Tokens": "0"} {
+		if got := p.header.Get("X-Ratelimit-" + name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if p := askChat(s, plainAsk, FaultHeader, "oom"); !bytes.Contains(p.body, []byte("CUDA out of memory")) {
+		t.Errorf("%s", p.body)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const benchEvent = `data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"big-1","system_fingerprint":null,"choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}` + "\n\n"
@@ -60,7 +61,7 @@ func BenchmarkCall(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			res, err := c.pool.RoundTrip(req)
+			res, err := c.pool.at(time.Now()).RoundTrip(req)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -68,4 +69,33 @@ func BenchmarkCall(b *testing.B) {
 			res.Body.Close()
 		}
 	})
+}
+
+// BenchmarkLimits reads the headers of an answer that tells no limits, and of
+// one that does.
+func BenchmarkLimits(b *testing.B) {
+	now := time.Now()
+	for name, h := range map[string]http.Header{
+		"none": headers("Content-Type: text/event-stream", "Date: Sun, 01 Mar 2026 12:00:00 GMT", "X-Request-Id: r"),
+		"OpenAI": headers("x-ratelimit-limit-requests: 5000", "x-ratelimit-remaining-requests: 4999", "x-ratelimit-reset-requests: 12ms",
+			"x-ratelimit-limit-tokens: 800000", "x-ratelimit-remaining-tokens: 79000", "x-ratelimit-reset-tokens: 6m0s"),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				ReadLimits(h, now)
+			}
+		})
+	}
+}
+
+// BenchmarkFault judges a refusal, which under overload there are many of.
+func BenchmarkFault(b *testing.B) {
+	body := []byte(`{"error":{"message":"Rate limit reached for gpt-4 in organization org-x on tokens per min (TPM): Limit 10000, Used 9800, Requested 900. Please try again in 4.2s.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`)
+	h := headers("Retry-After: 5")
+	now := time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		statusFailure(429, h, body, now).Fault()
+	}
 }

@@ -18,6 +18,7 @@ type Call struct {
 	Header http.Header // already filtered; credentials and headers of the connection are left out again
 	Method string      // default POST
 	Stream bool        // events are asked for
+	Key    int         // index in Provider.APIKeys; out of range means the first
 }
 
 const (
@@ -51,7 +52,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*Response, error) {
 	a.watch = newWatch(ctx, a.start, c.p.Idle, c.p.Total)
 	c.limitHeaders(a.watch, call.Stream)
 
-	res, err := a.send(c.pool, c, &call)
+	res, err := a.send(c.pool.at(a.start), c, &call)
 	replayed := false
 	if err != nil && a.stale(err) {
 		replayed = true

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
 
@@ -56,6 +57,7 @@ type Failure struct {
 	Kind       Kind
 	Status     int           // of the answer; 0 before the answer
 	RetryAfter time.Duration // the pause asked for; 0 when none was
+	Scarce     admit.Scarce  // which limit a 429 was about
 	Err        error         // the cause, if there is one beyond the status
 
 	// Retryable says that the same request may succeed at another time or
@@ -65,8 +67,9 @@ type Failure struct {
 	// working on it and may bill it.
 	Sent bool
 
-	Header http.Header // of an answer that is an error, else nil
-	Body   []byte      // of an answer that is an error: at most 64 KiB
+	Header http.Header  // of an answer that is an error, else nil
+	Body   []byte       // of an answer that is an error: at most 64 KiB
+	Limits admit.Sample // what Header said of the provider's limits; the zero Sample without one
 }
 
 func (f *Failure) Error() string {
@@ -119,12 +122,17 @@ func (k Kind) retryable() bool {
 
 // statusFailure classifies an answer that is not a success.
 func statusFailure(status int, h http.Header, body []byte, now time.Time) *Failure {
-	f := &Failure{Status: status, Sent: true, Header: h, Body: body}
+	f := &Failure{Status: status, Sent: true, Header: h, Body: body, Limits: ReadLimits(h, now)}
 	switch {
-	case status == http.StatusTooManyRequests && moneyOnly(body), status == http.StatusPaymentRequired:
-		f.Kind = Unpaid
 	case status == http.StatusTooManyRequests:
 		f.Kind = RateLimited
+		if s := readSaid(body); s.moneyOnly() {
+			f.Kind = Unpaid
+		} else {
+			f.Scarce = scarceOf(h, &s)
+		}
+	case status == http.StatusPaymentRequired:
+		f.Kind = Unpaid
 	case status == 498, status == http.StatusBadGateway, status == http.StatusServiceUnavailable,
 		status == http.StatusGatewayTimeout, status == 529:
 		f.Kind = Unavailable
@@ -139,25 +147,20 @@ func statusFailure(status int, h http.Header, body []byte, now time.Time) *Failu
 	}
 	f.Retryable = f.Kind.retryable()
 	switch status {
-	case http.StatusInternalServerError, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
 		f.Retryable = true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported: // it will not be different next time
+	default: // the class decides for codes that nobody has registered, such as a proxy's 52x
+		f.Retryable = f.Retryable || status >= 500
 	}
 	var ok bool
 	if f.RetryAfter, ok = ParseRetryAfter(h, now); !ok && f.Retryable {
 		f.RetryAfter = bodyRetryAfter(body)
 	}
-	return f
-}
-
-// moneyOnly reports whether a 429 is one that no waiting heals. Only codes
-// count; the words of messages are shared with limits that do pass.
-func moneyOnly(body []byte) bool {
-	for _, code := range []string{`"insufficient_quota"`, `"credit_balance_exhausted"`, `"billing_`} {
-		if bytes.Contains(body, []byte(code)) {
-			return true
-		}
+	if f.Kind == RateLimited && f.RetryAfter == 0 {
+		f.RetryAfter = untilMore(f.Limits)
 	}
-	return false
+	return f
 }
 
 // streamFailure returns the failure that the first event of a stream stands
@@ -181,10 +184,13 @@ func errorFailure(data []byte) *Failure {
 func errorIn(data []byte) *Failure {
 	f := &Failure{Kind: StreamError, Status: http.StatusOK, Sent: true, Retryable: true, Body: bytes.Clone(bytes.TrimSpace(data))}
 	f.Err = errors.New("the answer is an error")
-	for _, code := range []string{`"invalid_request_error"`, `"context_length_exceeded"`, `"content_filter"`, `"invalid_prompt"`} {
-		if bytes.Contains(data, []byte(code)) {
-			f.Retryable = false
-		}
+	switch f.Fault() {
+	case admit.Denied, admit.TooLong, admit.Filtered, admit.Invalid:
+		f.Retryable = false
+	case admit.Throttled:
+		s := readSaid(data)
+		f.Scarce = scarceOf(nil, &s)
+		f.RetryAfter = bodyRetryAfter(data)
 	}
 	return f
 }

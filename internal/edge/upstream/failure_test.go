@@ -92,7 +92,7 @@ func TestKinds(t *testing.T) {
 		{"bad gateway", answer(502, "text/html", `<html>`), false, Unavailable, 502, true},
 		{"unavailable", answer(503, jsonBody, `{}`), true, Unavailable, 503, true},
 		{"gateway timeout", answer(504, jsonBody, `{}`), false, Unavailable, 504, true},
-		{"overloaded", answer(529, jsonBody, `{}`), true, Unavailable, 529, true},
+		{"B086 overloaded", answer(529, jsonBody, `{}`), true, Unavailable, 529, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := take(serve(t, Provider{MaxEvent: 100}, tt.h), Call{Stream: tt.stream})

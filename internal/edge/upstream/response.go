@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
 
@@ -105,8 +106,7 @@ func (r *Response) openEvents(c *Client) error {
 	r.FirstByte = time.Now()
 	r.watch.idling()
 	if f := streamFailure(ev); f != nil {
-		f.Provider, f.Header = r.provider, r.Header
-		return f
+		return r.inside(f)
 	}
 	r.first, r.isFirst = ev, true
 	return nil
@@ -202,8 +202,7 @@ func (r *Response) ReadAll(limit int) ([]byte, error) {
 				return nil, r.fail(err)
 			}
 			if f := errorFailure(buf); f != nil {
-				f.Provider, f.Header = r.provider, r.Header
-				return nil, f
+				return nil, r.inside(f)
 			}
 			return buf, nil
 		case err != nil:
@@ -252,6 +251,16 @@ func (r *Response) Close() {
 	if r.events != nil {
 		r.events.Release()
 	}
+}
+
+// Limits returns what the headers say of the provider's limits, as of when they
+// arrived.
+func (r *Response) Limits() admit.Sample { return ReadLimits(r.Header, r.HeadersAt) }
+
+// inside completes the failure that the content of a good status stands for.
+func (r *Response) inside(f *Failure) *Failure {
+	f.Provider, f.Header, f.Limits = r.provider, r.Header, r.Limits()
+	return f
 }
 
 func (r *Response) fail(err error) *Failure {

@@ -19,9 +19,15 @@ type target struct {
 
 func parseTarget(base string) (target, error) {
 	u, err := url.Parse(base)
-	switch {
-	case err != nil:
+	if err != nil {
+		var e *url.Error
+		if errors.As(err, &e) {
+			err = e.Err // without the URL: a query may hold a key
+		}
 		return target{}, err
+	}
+	base, _, _ = strings.Cut(u.Redacted(), "?")
+	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return target{}, fmt.Errorf("%q does not begin with http:// or https://", base)
 	case u.Host == "":
@@ -61,7 +67,7 @@ func isVersion(s string) bool {
 	return rest == "" || strings.HasPrefix(rest, "beta") || strings.HasPrefix(rest, "alpha")
 }
 
-// providerHeader returns the headers that go with every call.
+// providerHeader returns the headers that go with every call, without the key.
 func providerHeader(p *Provider) (http.Header, error) {
 	h := http.Header{}
 	for name, value := range p.Headers {
@@ -69,16 +75,6 @@ func providerHeader(p *Provider) (http.Header, error) {
 			return nil, fmt.Errorf("header %q is not valid", name)
 		}
 		h.Set(name, value)
-	}
-	if p.APIKey != "" {
-		key := p.APIKey
-		if strings.EqualFold(p.AuthHeader, "Authorization") {
-			key = "Bearer " + key
-		}
-		if !httpguts.ValidHeaderFieldName(p.AuthHeader) || !httpguts.ValidHeaderFieldValue(key) {
-			return nil, fmt.Errorf("key or its header %q is not valid", p.AuthHeader)
-		}
-		h.Set(p.AuthHeader, key)
 	}
 	// Compressed events cannot be cut without decoding them.
 	h.Set("Accept-Encoding", "identity")
@@ -88,7 +84,7 @@ func providerHeader(p *Provider) (http.Header, error) {
 // callHeader merges the headers of a call with the provider's, which win
 // whatever the case of the names.
 func (c *Client) callHeader(call *Call) http.Header {
-	h := make(http.Header, len(call.Header)+len(c.header)+3)
+	h := make(http.Header, len(call.Header)+len(c.header)+4)
 	for name, values := range call.Header {
 		if name = http.CanonicalHeaderKey(name); !ownHeader(name) {
 			h[name] = values
@@ -97,6 +93,7 @@ func (c *Client) callHeader(call *Call) http.Header {
 	for name, values := range c.header {
 		h[name] = values
 	}
+	c.keys.set(h, call.Key)
 	set := func(name string, def []string) {
 		if len(h[name]) == 0 {
 			h[name] = def

@@ -23,6 +23,7 @@ type Provider struct {
 	BaseURL string // http or https, with or without /v1 and a final slash; a query is sent with every call
 
 	APIKey     string            // empty: no credential is sent
+	APIKeys    []string          // in place of APIKey: Call.Key selects
 	AuthHeader string            // header of the key, alone in it; default Authorization, as "Bearer <key>"
 	Headers    map[string]string // sent with every call; they win over those of the call
 
@@ -41,6 +42,11 @@ type Provider struct {
 	// for https.
 	IdleConn time.Duration
 	MaxIdle  int // unused connections kept; default 256; fewer means more dialing after a burst
+	// ConnAge is how long a connection serves new calls, give or take a tenth, so
+	// that a name which has moved is followed; calls that run on it are not
+	// disturbed. While no new one can be opened it is twice that. Default 5 min;
+	// less means more dialing.
+	ConnAge  time.Duration
 	MaxEvent int // bytes of one event; default 32 MiB
 
 	// Connect opens a connection; nil is TCP with keep-alive probes.
@@ -63,6 +69,7 @@ func (p *Provider) setDefaults(scheme string) {
 	} else {
 		set(&p.IdleConn, 4*time.Second)
 	}
+	set(&p.ConnAge, 5*time.Minute)
 	if p.MaxIdle <= 0 {
 		p.MaxIdle = 256
 	}
@@ -72,12 +79,18 @@ func (p *Provider) setDefaults(scheme string) {
 }
 
 // Client calls one provider. It is safe for concurrent use.
+//
+// Connections are kept by being used. None is opened ahead: a transport does so
+// only for a request, no request is harmless at every provider (even a look at
+// the models counts towards some limits), and the connections would be closed
+// as unused within seconds.
 type Client struct {
 	p      Provider
 	target target
 	header http.Header // of the provider, in canonical form, never changed
+	keys   keyring
 
-	pool  *http.Transport
+	pool  *generations
 	fresh *http.Transport // never reuses a connection: for the one replay
 }
 
@@ -99,8 +112,11 @@ func newClient(p Provider, dial dialFunc) (*Client, error) {
 		return nil, fmt.Errorf("provider %s: base URL: %w", p.Name, err)
 	}
 	p.setDefaults(t.base.Scheme)
-	c := &Client{p: p, target: t}
+	c := &Client{target: t}
 	if c.header, err = providerHeader(&p); err != nil {
+		return nil, fmt.Errorf("provider %s: %w", p.Name, err)
+	}
+	if c.keys, err = newKeyring(&p); err != nil {
 		return nil, fmt.Errorf("provider %s: %w", p.Name, err)
 	}
 	protocols := new(http.Protocols)
@@ -116,13 +132,25 @@ func newClient(p Provider, dial dialFunc) (*Client, error) {
 	default:
 		return nil, fmt.Errorf("provider %s: HTTP version %q: want auto, 1.1 or 2", p.Name, p.HTTPVersion)
 	}
-	c.pool = newTransport(&p, dial, protocols)
+	if p.TLS = p.TLS.Clone(); p.TLS == nil {
+		p.TLS = new(tls.Config)
+	}
+	if p.TLS.ClientSessionCache == nil { // a new connection goes on with the session of an old one
+		p.TLS.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	}
+	c.p = p
 	c.fresh = newTransport(&p, dial, protocols)
 	c.fresh.DisableKeepAlives = true
+	open := func() *http.Transport { return newTransport(&p, dial, protocols) }
+	c.pool = newGenerations(p.Name, p.ConnAge, open, probeOf(c.fresh, &t.base))
 	return c, nil
 }
 
 func newTransport(p *Provider, dial dialFunc, protocols *http.Protocols) *http.Transport {
+	idle := p.IdleConn
+	if idle < 0 { // unused for longer than its age it is of no use
+		idle = max(p.ConnAge, 0)
+	}
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dial,
@@ -130,7 +158,7 @@ func newTransport(p *Provider, dial dialFunc, protocols *http.Protocols) *http.T
 		Protocols:              protocols,
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    p.MaxIdle,
-		IdleConnTimeout:        max(p.IdleConn, 0),
+		IdleConnTimeout:        idle,
 		MaxResponseHeaderBytes: 256 << 10,
 		// An open stream keeps both. Half the default holds eight usual events,
 		// and larger bodies go past the buffers.

@@ -235,7 +235,7 @@ func TestNewClientErrors(t *testing.T) {
 		"user in the URL":          {BaseURL: "http://u:p@a.example"},
 		"want auto, 1.1 or 2":      {BaseURL: "http://a.example", HTTPVersion: "3"},
 		`header "a b"`:             {BaseURL: "http://a.example", Headers: map[string]string{"a b": "c"}},
-		"key or its header":        {BaseURL: "http://a.example", APIKey: "a\nb"},
+		"key 1 or its header":      {BaseURL: "http://a.example", APIKey: "a\nb"},
 	} {
 		p.Name = "p1"
 		if _, err := NewClient(p); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "provider p1") {
