@@ -237,6 +237,7 @@ func (c *Controller) spill(now time.Time, k *call) bool {
 	w := k.want(anyRank)
 	d, n := c.choose(now, p, &w)
 	if d == nil || p.better(k.lane.class) {
+		p.wakeBy(now) // a better one may take the place that this one needs
 		return false
 	}
 	k.dequeue()

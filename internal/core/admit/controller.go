@@ -112,6 +112,7 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 		w := k.want(c.mostRank(k))
 		p.pool.wakeAfter(now, &w)
 	}
+	p.pool.wakeOpen(now)
 }
 
 // admitted makes the call and takes from every limit at once.

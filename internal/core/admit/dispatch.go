@@ -102,6 +102,9 @@ func (c *Controller) dispatch(now time.Time, p *pool) {
 		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model()})
 		c.run(now, k, d, key, &c.out[len(c.out)-1])
 	}
+	if p.waiting() > 0 {
+		p.wakeOpen(now)
+	}
 }
 
 // turnOf is the call of the class whose turn it is, and the deployment that it
@@ -143,7 +146,22 @@ func (p *pool) room(now time.Time) bool {
 // wakeAfter asks for a Tick when a deployment that has no room for the call
 // now may have it by time alone.
 func (p *pool) wakeAfter(now time.Time, w *want) {
-	if t := p.opening(now, w); !t.IsZero() && (p.wake.IsZero() || t.Before(p.wake)) {
+	if t := p.opening(now, w); !t.IsZero() {
+		p.wakeBy(t)
+	}
+}
+
+// wakeOpen asks for a Tick when a breaker lets a probe pass.
+func (p *pool) wakeOpen(now time.Time) {
+	for _, d := range p.deployments {
+		if at := d.breaker.Opens(now); !at.IsZero() && !d.left && d.running < d.slots {
+			p.wakeBy(at)
+		}
+	}
+}
+
+func (p *pool) wakeBy(t time.Time) {
+	if p.wake.IsZero() || t.Before(p.wake) {
 		p.wake = t
 	}
 }

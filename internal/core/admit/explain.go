@@ -11,6 +11,7 @@ import (
 
 // Step is what one stage found for a request.
 type Step struct {
+	Model   string // the fallback that was looked at; empty for the model that was asked for
 	Stage   Stage
 	Decides bool
 	Limit   string // what was measured; empty where the stage has nothing to measure
@@ -25,23 +26,37 @@ type Trace struct {
 }
 
 // Explain says what Offer would decide, and why, without changing anything.
+// Where another model may serve instead, its stages follow.
 func (c *Controller) Explain(now time.Time, r Request) Trace {
-	var p plan
 	var t Trace
+	p := plan{}
+	c.walk(now, &r, &p, &t)
+	for _, name := range c.instead(&p) {
+		asked, other := r, plan{model: name}
+		asked.Model = name
+		if c.walk(now, &asked, &other, &t); other.verdict != Reject {
+			p = other
+			break
+		}
+	}
+	t.Decision = Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, RetryAfter: p.retry, NoRetry: p.noRetry, Observed: p.observed, Limit: p.limit, Figure: p.figure, Bound: p.bound, Model: p.model}
+	return t
+}
+
+// walk looks stage by stage and writes down what each found.
+func (c *Controller) walk(now time.Time, r *Request, p *plan, t *Trace) {
 	if q := c.poolOf(r.Model); q != nil {
 		defer q.asWas()() // a refresh for the sake of looking would move the next one
 	}
 	for _, s := range stages {
 		p.measure("", 0, 0)
-		decides := s.look(c, now, &r, &p)
-		t.Steps = append(t.Steps, Step{s.stage, decides, p.limit, p.figure, p.bound})
+		decides := s.look(c, now, r, p)
+		t.Steps = append(t.Steps, Step{p.model, s.stage, decides, p.limit, p.figure, p.bound})
 		if decides {
 			p.stage = s.stage
-			break
+			return
 		}
 	}
-	t.Decision = Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, RetryAfter: p.retry, NoRetry: p.noRetry, Observed: p.observed, Limit: p.limit, Figure: p.figure, Bound: p.bound}
-	return t
 }
 
 // asWas gives what puts a pool's predictions back to where they are now.

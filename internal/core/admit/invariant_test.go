@@ -82,7 +82,12 @@ func check(c *Controller, now time.Time) string {
 			return fmt.Sprintf("deployments run %d, the pool %d", taken, len(p.running))
 		}
 		if p.waiting() > 0 && p.room(now) && p.wake.IsZero() {
-			return fmt.Sprintf("%d wait while a slot is free", p.waiting())
+			best, _ := p.class()
+			k := p.queues[best].Next().Oldest().Value.lane.next(now)
+			w := k.want(c.mostRank(k))
+			if _, ok := p.any(now, &w); ok {
+				return fmt.Sprintf("%d wait while a slot is free: base %d, over %d, lent %d, rank %d of %d, balance %v, parked %d, ranks %v", p.waiting(), p.base, p.over, p.lent, k.most, w.most, p.policy.Balance, len(p.parked), p.ranks)
+			}
 		}
 		over := 0
 		for _, q := range c.calls {

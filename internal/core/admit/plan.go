@@ -63,18 +63,7 @@ var stages = [...]struct {
 // may serve its requests instead.
 func (c *Controller) decide(now time.Time, r *Request, p *plan) {
 	c.look(now, r, p)
-	if p.verdict != Reject || p.pool == nil || p.stage < StageCapacity {
-		return
-	}
-	switch p.stage {
-	case StageCapacity, StageShed, StageWait, StageBound:
-	default:
-		return
-	}
-	for _, name := range p.pool.policy.Fallback[CauseOverloaded] {
-		if c.byModel[name] == nil || c.byModel[name] == p.pool {
-			continue
-		}
+	for _, name := range c.instead(p) {
 		asked, other := *r, plan{model: name, visited: []*pool{p.pool}}
 		asked.Model = name
 		if c.look(now, &asked, &other); other.verdict != Reject {
@@ -82,6 +71,25 @@ func (c *Controller) decide(now time.Time, r *Request, p *plan) {
 			return
 		}
 	}
+}
+
+// instead is the models that may serve a request which is refused because its
+// own is overloaded, in order.
+func (c *Controller) instead(p *plan) (names []string) {
+	if p.verdict != Reject || p.pool == nil {
+		return nil
+	}
+	switch p.stage {
+	case StageCapacity, StageShed, StageWait, StageBound:
+	default:
+		return nil
+	}
+	for _, name := range p.pool.policy.Fallback[CauseOverloaded] {
+		if q := c.byModel[name]; q != nil && q != p.pool {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (c *Controller) look(now time.Time, r *Request, p *plan) {
@@ -201,7 +209,8 @@ func (c *Controller) lookFree(now time.Time, r *Request, p *plan) bool {
 		p.most = p.pool.reach(p.pool.wait(now, p.lane), c.patience(now, r.Class, p))
 		ok = ok && rank <= p.most
 	}
-	if !ok || p.pool.better(r.Class+1) {
+	dearer := ok && rank > p.pool.base && p.pool.over <= p.pool.lent // nobody who waits would take it
+	if !ok || p.pool.better(r.Class+1) && !dearer {
 		p.blocked = p.pool.room(now)
 		return false
 	}

@@ -27,6 +27,9 @@ type stream struct {
 // playStream gives every decision that the stream led to.
 func playStream(data []byte, explain bool) []Decision {
 	p := streamPolicy(0)
+	if len(data) > 0 {
+		p = streamPolicy(data[0] % 10)
+	}
 	s := &stream{data: data, now: t0, explain: explain, c: New(t0, p, rand.New(rand.NewPCG(1, 1)))}
 	s.ledger = newLedger(s.c)
 	for len(s.data) > 0 {
@@ -74,6 +77,18 @@ func streamPolicy(variant byte) *Policy {
 		q.Low, q.High, q.DepthLow, q.DepthHigh = time.Second, 4*time.Second, 2, 8
 		p.Retry = RetryPolicy{Percent: 50, Reserve: 9, Attempts: 4}
 		p.Classes[Interactive].Floor = 10
+	case 8: // limits, tiers, another model, and a breaker in a hurry
+		m := &p.Models[0]
+		m.Balance, m.Breaker.Cooldown, m.Breaker.Step = Cost, time.Second, 100*time.Millisecond
+		m.Fallback = [NumCauses][]string{{"n"}, {"n"}, {"n"}, {"n", "none"}}
+		m.Deployments[0].Keys = []Quota{{Requests: 300, Tokens: 60000}, {Requests: 100, Daily: 30000}}
+		m.Deployments[1].Price = Price{Input: 1e6, Output: 1e6}
+		m.Deployments = append(m.Deployments, Deployment{Name: "w", Auto: true, Concurrency: 2, Reserve: true})
+		p.Models[1].Fallback[CauseError] = []string{"m"}
+	case 9:
+		m := &p.Models[0]
+		m.Balance = Score
+		m.Deployments = append(m.Deployments, Deployment{Name: "v", Concurrency: 2, Weight: 3}, Deployment{Name: "u", Concurrency: 1, Tier: 1})
 	}
 	p.Defaults()
 	return p
@@ -98,7 +113,10 @@ func (s *stream) event() {
 		s.now = s.now.Add(pick(s, 0, ms, ms, 20*ms, 20*ms, 100*ms, 100*ms, 300*ms, 300*ms, time.Second, rare))
 	case 14:
 		if b := s.next(); b < 64 {
-			s.took(s.c.Configure(s.now, streamPolicy(b%8)))
+			s.took(s.c.Configure(s.now, streamPolicy(b%10)))
+		} else if b < 96 {
+			told := Told{Limit: 100, Remaining: int64(s.next()) - 20, Reset: time.Duration(s.next()) * time.Second}
+			s.took(s.c.Observe(s.now, pick(s, "x", "y", "z", "none"), int(b%3), Sample{Requests: told}))
 		} else {
 			s.took(s.c.Tick(s.now))
 		}
@@ -125,6 +143,7 @@ func (s *stream) request() Request {
 		MaxOutput: int64(s.next()%4) * 100,
 		Bytes:     int64(s.next()) * 10,
 		Stream:    s.next()%2 == 0,
+		Affinity:  uint64(s.next() % 3),
 		Arrived:   s.now.Add(-time.Duration(s.next()%4) * 100 * time.Millisecond),
 	}
 	if d := pick(s, 0, -time.Second, 100*time.Millisecond, time.Second, 4*time.Second, 8*time.Second, time.Hour, 1<<63-1); d != 0 {
@@ -168,13 +187,20 @@ func (s *stream) finish(id ID) {
 	if id == 0 {
 		return
 	}
-	o := pick(s,
-		Outcome{Status: 200, OK: true, Known: true, Input: int64(s.next()) * 8, Output: int64(s.next()) * 4},
+	good := Outcome{Status: 200, OK: true, Known: true, Input: int64(s.next()) * 8, Output: int64(s.next()) * 4}
+	o := pick(s, good, good, good, good, good, good, good, good,
 		Outcome{Status: 200, OK: true},
 		Outcome{Status: 503, Retryable: true},
 		Outcome{Status: 429, Retryable: true, RetryAfter: time.Second},
 		Outcome{Status: 500},
 		Outcome{CallerGone: true, Output: 7},
+		Outcome{Status: 500, Fault: OutOfSpace, Retryable: true},
+		Outcome{Status: 503, Fault: Saturated, Retryable: true, RetryAfter: 300 * time.Millisecond},
+		Outcome{Status: 429, Fault: Throttled, Scarce: Scarce(s.next() % 4), Retryable: true},
+		Outcome{Status: 401},
+		Outcome{Fault: Silent, Retryable: true},
+		Outcome{Status: 400, Fault: TooLong},
+		Outcome{Status: 503, Retryable: true, Sent: true},
 	)
 	ds := s.c.Finish(s.now, id, o)
 	if !slices.ContainsFunc(ds, func(d Decision) bool { return d.ID == id }) {
