@@ -139,7 +139,9 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 		timer = time.AfterFunc(time.Until(x.record.Arrived.Add(x.intent.Exact)), func() { cancel(context.DeadlineExceeded) })
 		defer timer.Stop()
 	}
-	resp, asked, err := x.send(ctx, t)
+	resp, asked, err := x.send(ctx, t, d.Key)
+	o.Delay = x.g.lag.Delay(time.Now())
+	x.learn(d, resp, err)
 	if err == nil {
 		if resp.Events {
 			if timer != nil {
@@ -151,7 +153,7 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 		}
 		resp.Close()
 	}
-	o.OK = err == nil
+	o.OK, o.Sent = err == nil, x.committed
 	kind := "ok"
 	if err != nil {
 		e, kind = x.judge(ctx, err, &o)
@@ -176,7 +178,7 @@ func (x *exchange) judge(ctx context.Context, err error, o *admit.Outcome) (*wir
 	if f.Status != 0 {
 		o.Status = f.Status
 	}
-	o.RetryAfter = f.RetryAfter
+	o.RetryAfter, o.Fault, o.Scarce = f.RetryAfter, f.Fault(), f.Scarce
 	switch cause := context.Cause(ctx); {
 	case cause == context.DeadlineExceeded:
 		o.CallerGone = true // the caller's own limit says nothing about the upstream
@@ -189,16 +191,30 @@ func (x *exchange) judge(ctx context.Context, err error, o *admit.Outcome) (*wir
 		o.CallerGone = true
 		return nil, upstream.CallerGone.String()
 	}
-	o.Retryable = f.Retryable && !x.committed
+	o.Retryable = f.Retryable
 	e := failure(err)
 	x.breakOff(e)
 	return e, f.Kind.String()
 }
 
-// send makes the upstream call. asked says that the usage of a stream was
+// learn tells the core what the provider said of its limits, if it did.
+func (x *exchange) learn(d *admit.Decision, resp *upstream.Response, err error) {
+	var s admit.Sample
+	var f *upstream.Failure
+	if resp != nil {
+		s = resp.Limits()
+	} else if errors.As(err, &f) {
+		s = f.Limits
+	}
+	if s.Requests.Limit > 0 || s.Tokens.Limit > 0 {
+		x.g.gate.Observe(d.Deployment, d.Key, s)
+	}
+}
+
+// send makes the upstream call with one of the provider's keys. asked says that the usage of a stream was
 // asked for although the caller did not. An upstream that refuses the question
 // is asked without it once, and never again.
-func (x *exchange) send(ctx context.Context, t *target) (resp *upstream.Response, asked bool, err error) {
+func (x *exchange) send(ctx context.Context, t *target, key int) (resp *upstream.Response, asked bool, err error) {
 	model := t.model
 	if model == "" && x.intent.Model != "" {
 		model = x.intent.Model
@@ -215,7 +231,7 @@ func (x *exchange) send(ctx context.Context, t *target) (resp *upstream.Response
 		if err != nil {
 			return nil, false, err
 		}
-		resp, err = t.client.Do(ctx, upstream.Call{Path: x.surface.path, Body: body, Header: header, Stream: x.envelope.Stream})
+		resp, err = t.client.Do(ctx, upstream.Call{Path: x.surface.path, Body: body, Header: header, Stream: x.envelope.Stream, Key: key})
 		var f *upstream.Failure
 		if asked && !x.envelope.IncludeUsage && errors.As(err, &f) && f.Status == http.StatusBadRequest && bytes.Contains(f.Body, []byte("stream_options")) {
 			t.noUsage.Store(true)

@@ -30,13 +30,14 @@ type Gate struct {
 	recorder *telemetry.Recorder
 	waiters  map[admit.ID]chan admit.Decision
 	lastID   admit.ID
+	changes  chan admit.Change // for Changes; what nobody takes is lost
 	timer    *time.Timer
 	armed    time.Time // when the timer fires; zero when it does not
 }
 
 // NewGate starts a controller with a policy.
 func NewGate(p *admit.Policy, recorder *telemetry.Recorder) *Gate {
-	g := &Gate{die: crash, began: time.Now(), recorder: recorder, waiters: map[admit.ID]chan admit.Decision{}}
+	g := &Gate{die: crash, began: time.Now(), recorder: recorder, waiters: map[admit.ID]chan admit.Decision{}, changes: make(chan admit.Change, 256)}
 	now, seed := g.now(), telemetry.Seed{rand.Uint64(), rand.Uint64()}
 	recorder.Start(now, seed)
 	recorder.Configure(now, p)
@@ -106,7 +107,20 @@ func (g *Gate) FirstByte(id admit.ID) {
 	now := g.now()
 	g.recorder.FirstByte(now, id)
 	g.core.FirstByte(now, id)
+	g.tell()
 }
+
+// Observe tells what was learnt of a deployment.
+func (g *Gate) Observe(deployment string, key int, s admit.Sample) {
+	g.mu.Lock()
+	defer g.unlock()
+	now := g.now()
+	g.recorder.Observe(now, deployment, key, &s)
+	g.own(now, 0, g.core.Observe(now, deployment, key, s))
+}
+
+// Changes is what happens to deployments.
+func (g *Gate) Changes() <-chan admit.Change { return g.changes }
 
 // Cancel tells that the caller left before its request was sent.
 func (g *Gate) Cancel(id admit.ID) {
@@ -192,7 +206,18 @@ func (g *Gate) own(now time.Time, id admit.ID, ds []admit.Decision) (d admit.Dec
 		g.waiters[id] = next
 	}
 	g.arm(now)
+	g.tell()
 	return d, next
+}
+
+// tell passes on what happened to deployments, without ever waiting.
+func (g *Gate) tell() {
+	for _, c := range g.core.Changes() {
+		select {
+		case g.changes <- c:
+		default:
+		}
+	}
 }
 
 // arm sets the timer to what the core wants; a timer that is early is left,

@@ -46,6 +46,10 @@ type Gateway struct {
 	state    atomic.Pointer[state]
 	applying sync.Mutex // one configuration at a time
 
+	lag      upstream.Lag // of this process's own scheduling
+	hooks    hooks
+	midnight *time.Timer // when a provider's day begins at another time; under applying
+
 	active   atomic.Int64 // requests that hold or want a slot
 	draining chan struct{}
 	drained  sync.Once
@@ -81,7 +85,12 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	}
 	g.gate = NewGate(c.Policy(), recorder)
 	g.metrics.WatchQueues(g.poolStates)
+	g.metrics.WatchUpstreams(g.upstreamStates)
 	g.use(s)
+	g.applying.Lock()
+	defer g.applying.Unlock()
+	g.holds(c)
+	go g.watch()
 	return g, nil
 }
 
@@ -101,7 +110,24 @@ func (g *Gateway) Apply(c *config.Config) error {
 	}
 	g.use(s)
 	g.gate.Configure(c.Policy())
+	g.holds(c)
 	return nil
+}
+
+// holds applies the configuration again when a change of summer time moves the
+// midnight of a provider.
+func (g *Gateway) holds(c *config.Config) {
+	if g.midnight != nil {
+		g.midnight.Stop()
+		g.midnight = nil
+	}
+	if at := c.PolicyHolds(time.Now()); !at.IsZero() {
+		g.midnight = time.AfterFunc(time.Until(at), func() {
+			if err := g.Apply(c); err != nil {
+				g.log.Slog().Warn("apply the configuration again", "error", err.Error())
+			}
+		})
+	}
 }
 
 // Reloaded counts a reading of the configuration file.
@@ -117,6 +143,11 @@ func (g *Gateway) use(s *state) {
 func (g *Gateway) Close() {
 	g.stop(errDraining)
 	g.gate.Close()
+	g.applying.Lock()
+	if g.midnight != nil {
+		g.midnight.Stop()
+	}
+	g.applying.Unlock()
 	for _, t := range g.state.Load().targets {
 		t.client.Close()
 	}

@@ -86,7 +86,7 @@ func (x *exchange) request() admit.Request {
 	return admit.Request{
 		Tenant: x.record.Tenant, Model: x.pool, Session: x.intent.Session, Class: x.record.Class, Attempt: x.intent.Attempt,
 		Input: x.envelope.Input, MaxOutput: x.maxOutput(), Bytes: int64(len(x.body)), Stream: x.envelope.Stream,
-		Arrived: x.record.Arrived, Deadline: x.explicit, May: x.consent(),
+		Arrived: x.record.Arrived, Deadline: x.explicit, May: x.consent(), Task: x.intent.Task, Affinity: x.affinity(),
 	}
 }
 

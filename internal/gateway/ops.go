@@ -15,6 +15,7 @@ func (g *Gateway) Ops() http.Handler {
 	mux.HandleFunc("GET /healthz", g.health)
 	mux.HandleFunc("GET /readyz", g.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(g.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.HandleFunc("GET /admin/v1/upstreams", g.upstreams)
 	mux.HandleFunc("GET /debug/events", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/jsonl")
 		if err := g.gate.Dump(w); err != nil {

@@ -205,6 +205,9 @@ func (x *exchange) headers(d *admit.Decision, service time.Duration) {
 	}
 	x.verdict(decision)
 	h.Set("X-Spillway-Model", x.record.UpstreamModel)
+	if d.Model != "" {
+		h.Set("X-Spillway-Fallback", d.Model)
+	}
 	if d.Observed {
 		h.Set("X-Spillway-Observed", "would-refuse")
 	}

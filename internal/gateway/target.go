@@ -65,8 +65,12 @@ func (g *Gateway) connect(t *target, p *config.Provider) error {
 	for k, v := range p.Headers {
 		headers[k] = string(v)
 	}
+	var keys []string
+	for _, k := range p.Credentials() {
+		keys = append(keys, string(k))
+	}
 	client, err := upstream.NewClient(upstream.Provider{
-		Name: t.provider, BaseURL: t.base, APIKey: string(p.APIKey), Headers: headers, HTTPVersion: p.HTTP.String(),
+		Name: t.provider, BaseURL: t.base, APIKeys: keys, Headers: headers, HTTPVersion: p.HTTP.String(),
 		Dial: p.Timeouts.Dial, ResponseHeaders: p.Timeouts.Headers, FirstToken: p.Timeouts.FirstToken,
 		Idle: p.Timeouts.Idle, Total: p.Timeouts.Total, MaxEvent: t.maxEvent, Connect: g.dial,
 	})

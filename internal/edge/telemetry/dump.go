@@ -27,6 +27,12 @@ type (
 		Policy   *admit.Policy  `json:"policy,omitempty"`
 		Seed     *Seed          `json:"seed,omitempty"`
 		Lost     uint64         `json:"lost,omitempty"`
+		Observed *observeLine   `json:"observed,omitempty"`
+	}
+	observeLine struct {
+		Deployment string
+		Key        int
+		Sample     admit.Sample
 	}
 	requestLine struct {
 		admit.Request
@@ -83,6 +89,8 @@ func (e *Event) line() *eventLine {
 		l.Request = &requestLine{Request: e.Request, Class: e.Request.Class.String()}
 	case EventFinish:
 		l.Outcome = &e.Outcome
+	case EventObserve:
+		l.Observed = &observeLine{e.Deployment, e.Key, e.Sample}
 	case EventDecision:
 		l.Decision = &decisionLine{Decision: e.Decision, Verdict: e.Decision.Verdict.String(), Stage: e.Decision.Stage.String()}
 	}
@@ -158,6 +166,11 @@ func (l *eventLine) event() (Event, error) {
 			return e, errors.New("a finish without its outcome")
 		}
 		e.Outcome = *l.Outcome
+	case EventObserve:
+		if l.Observed == nil {
+			return e, errors.New("an observe without what was observed")
+		}
+		e.Deployment, e.Key, e.Sample = l.Observed.Deployment, l.Observed.Key, l.Observed.Sample
 	case EventConfigure:
 		if l.Policy == nil {
 			return e, errors.New("a configure without its policy")

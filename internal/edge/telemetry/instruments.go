@@ -41,6 +41,8 @@ type instruments struct {
 	ttfts          *prometheus.HistogramVec
 	tpots          *prometheus.HistogramVec
 	services       *prometheus.HistogramVec
+	opened         *prometheus.CounterVec
+	scaleUps       *prometheus.CounterVec
 	inFlight       prometheus.Gauge
 	lastReload     prometheus.Gauge
 }
@@ -92,6 +94,9 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			"deployment", "kind", "status"),
 		wastedSeconds: counter("upstream_wasted_seconds_total",
 			"Time that upstream calls went on after their caller had left.", "deployment"),
+		opened: counter("breaker_opened_total", "Openings of the breaker of a deployment, by reason.", "deployment", "reason"),
+		scaleUps: counter("scale_up_total",
+			"Times that a call took so long that more capacity is needed, at most one a minute.", "deployment"),
 		reloads: counter("config_reloads_total", "Readings of the configuration, applied or refused.", "result"),
 		depths: histogram("queue_depth",
 			"Waiting requests of the same model and class, as each request found them on arrival.", depthBuckets, "model", "class"),
@@ -125,7 +130,7 @@ func (i *instruments) forget(old, next *catalogue) {
 		i.requests.MetricVec, i.tokens.MetricVec, i.drops.MetricVec, i.depths.MetricVec, i.predictedWaits.MetricVec,
 		i.realWaits.MetricVec, i.waitErrors.MetricVec, i.waitRatios.MetricVec, i.durations.MetricVec, i.ttfts.MetricVec, i.tpots.MetricVec)
 	forgetLabel("deployment", old.deployments.labels, next.deployments.labels,
-		i.attempts.MetricVec, i.wastedSeconds.MetricVec, i.services.MetricVec)
+		i.opened.MetricVec, i.scaleUps.MetricVec, i.attempts.MetricVec, i.wastedSeconds.MetricVec, i.services.MetricVec)
 }
 
 func forgetLabel(name string, old, next map[string]bool, vecs ...*prometheus.MetricVec) {

@@ -20,10 +20,11 @@ const (
 	EventDecision // one decision, in answer to the event before it
 	EventStart    // the core begins; the first policy follows
 	EventLost     // events that were not kept
+	EventObserve  // something was learnt of a deployment
 	endOfKinds
 )
 
-var eventNames = [endOfKinds]string{"none", "offer", "first_byte", "finish", "cancel", "tick", "configure", "decision", "start", "lost"}
+var eventNames = [endOfKinds]string{"none", "offer", "first_byte", "finish", "cancel", "tick", "configure", "decision", "start", "lost", "observe"}
 
 func (k EventKind) String() string {
 	if k < endOfKinds {
@@ -45,6 +46,10 @@ type Event struct {
 	Policy   *admit.Policy  // of Configure
 	Seed     Seed           // of Start
 	Lost     uint64         // of Lost: how many
+
+	Deployment string // of Observe
+	Key        int
+	Sample     admit.Sample
 }
 
 // Seed is that of the core's chance. The same seed and the same events give
@@ -71,7 +76,7 @@ type Recorder struct {
 }
 
 // NewRecorder keeps the last size events; below 1 it keeps DefaultEvents.
-// Each takes about 400 bytes, from the start.
+// Each takes about 600 bytes, from the start.
 func NewRecorder(size int) *Recorder {
 	if size < 1 {
 		size = DefaultEvents
@@ -103,6 +108,13 @@ func (r *Recorder) FirstByte(now time.Time, id admit.ID) { r.about(now, EventFir
 func (r *Recorder) Finish(now time.Time, id admit.ID, o *admit.Outcome) {
 	e := r.next(now, EventFinish)
 	e.ID, e.Outcome = id, *o
+	r.kept(e)
+}
+
+// Observe records what was learnt of a deployment.
+func (r *Recorder) Observe(now time.Time, deployment string, key int, s *admit.Sample) {
+	e := r.next(now, EventObserve)
+	e.Deployment, e.Key, e.Sample = deployment, key, *s
 	r.kept(e)
 }
 

@@ -18,6 +18,7 @@ type Intent struct {
 	Degrade       string        // "allow", "deny" or "" = not said
 	RespondAsync  bool          // the answer may come later (Prefer: respond-async)
 	Session       string        // requests to keep on one upstream; "" = not said
+	Task          string        // what the request is for, as the operator's qualities know tasks; "" = not said
 	Model         string        // replaces the model of the body; "" = not said
 	AcceptProblem bool          // errors may be application/problem+json
 }
@@ -50,6 +51,7 @@ func ReadIntent(h http.Header) Intent {
 		Class:   class(h.Get("X-Spillway-Class")),
 		Attempt: attempt(h.Get("X-Stainless-Retry-Count")),
 		Session: label(h.Get("X-Spillway-Session")),
+		Task:    label(h.Get("X-Spillway-Task")),
 		Model:   label(h.Get("X-Model-Id")),
 	}
 	switch d := strings.ToLower(strings.TrimSpace(h.Get("X-Spillway-Degrade"))); d {

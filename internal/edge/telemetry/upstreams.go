@@ -1,0 +1,118 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// UpstreamState is one deployment at the moment of a scrape.
+type UpstreamState struct {
+	Deployment    string
+	Model         string
+	Slots         int // calls at once, configured or learnt
+	Usable        int // of these, what its breaker leaves
+	Running       int
+	State         string  // of the breaker
+	Share         float64 // of the capacity that the breaker leaves
+	Step          int     // tenth of the traffic it has come back to
+	Ratio         float64 // times of its calls over the model's mean
+	Sent, Good    int64
+	Limited       int64 // 429s
+	Faults        map[string]int64
+	Input, Output int64         // tokens
+	Cost          int64         // micro-dollars
+	Paused        time.Duration // until the first key passes again; 0 if one does
+}
+
+// breakerStates are the values of the label state, so that one of them is always 1.
+var breakerStates = []string{"closed", "open", "half_open", "recovering"}
+
+// WatchUpstreams has snapshot called at each scrape for the state of the
+// deployments. It may be called once, and panics after that. The snapshot must
+// be quick, bounded and safe to call from any goroutine.
+func (m *Metrics) WatchUpstreams(snapshot func() []UpstreamState) {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("spillway_upstream_"+name, help, append([]string{"deployment"}, labels...), nil)
+	}
+	m.reg.MustRegister(&upstreamCollector{
+		snapshot: snapshot,
+		known:    func(name string) string { return m.names.Load().deployment(name).label },
+		slots:    desc("slots", "Calls at once that the deployment may have, configured or learnt."),
+		usable:   desc("usable_slots", "Of these, what its breaker leaves."),
+		running:  desc("running", "Calls that it has now."),
+		state:    desc("breaker_state", "1 for the state that its breaker is in.", "state"),
+		share:    desc("breaker_share", "Share of its capacity that its breaker leaves, 0 to 1."),
+		step:     desc("breaker_step", "Tenth of the traffic that it has come back to; 10 when the breaker is closed."),
+		ratio:    desc("time_ratio", "Times of its calls over those of the model's mean."),
+		paused:   desc("paused_seconds", "Time until its first key passes calls again, by the provider's Retry-After."),
+		sent:     desc("sent_total", "Calls sent."),
+		good:     desc("good_total", "Calls with a complete and good answer."),
+		faults:   desc("faults_total", "Calls that failed, by what was wrong. throttled over sent is the share of 429s.", "fault"),
+		tokens:   desc("tokens_total", "Tokens, as the provider counted them or else estimated.", "direction"),
+		cost:     desc("cost_dollars_total", "Cost by the configured price."),
+	})
+}
+
+// upstreamCollector asks for the state only when somebody wants to know it.
+type upstreamCollector struct {
+	snapshot                                                  func() []UpstreamState
+	known                                                     func(string) string
+	slots, usable, running, state, share, step, ratio, paused *prometheus.Desc
+	sent, good, faults, tokens, cost                          *prometheus.Desc
+}
+
+func (c *upstreamCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.slots, c.usable, c.running, c.state, c.share, c.step, c.ratio, c.paused, c.sent, c.good, c.faults, c.tokens, c.cost} {
+		ch <- d
+	}
+}
+
+// Collect skips a second deployment of the same label, which would spoil the
+// whole scrape.
+func (c *upstreamCollector) Collect(ch chan<- prometheus.Metric) {
+	seen := map[string]bool{}
+	for _, u := range c.snapshot() {
+		name := c.known(u.Deployment)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(d, kind, v, append([]string{name}, labels...)...)
+		}
+		gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+		put(c.slots, gauge, float64(u.Slots))
+		put(c.usable, gauge, float64(u.Usable))
+		put(c.running, gauge, float64(u.Running))
+		for _, s := range breakerStates {
+			v := 0.0
+			if s == u.State {
+				v = 1
+			}
+			put(c.state, gauge, v, s)
+		}
+		put(c.share, gauge, u.Share)
+		put(c.step, gauge, float64(u.Step))
+		put(c.ratio, gauge, u.Ratio)
+		put(c.paused, gauge, u.Paused.Seconds())
+		put(c.sent, counter, float64(u.Sent))
+		put(c.good, counter, float64(u.Good))
+		for f, n := range u.Faults {
+			put(c.faults, counter, float64(n), f)
+		}
+		put(c.tokens, counter, float64(u.Input), "input")
+		put(c.tokens, counter, float64(u.Output), "output")
+		put(c.cost, counter, float64(u.Cost)/1e6)
+	}
+}
+
+// BreakerOpened counts an opening.
+func (m *Metrics) BreakerOpened(deployment, reason string) {
+	m.opened.WithLabelValues(m.names.Load().deployment(deployment).label, reason).Inc()
+}
+
+// ScaleUp counts a wish for more capacity.
+func (m *Metrics) ScaleUp(deployment string) {
+	m.scaleUps.WithLabelValues(m.names.Load().deployment(deployment).label).Inc()
+}
