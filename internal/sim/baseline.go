@@ -121,6 +121,9 @@ func (b *baseline) Cancel(now time.Time, id admit.ID) []admit.Decision {
 // Tick has nothing to do.
 func (b *baseline) Tick(time.Time) []admit.Decision { return nil }
 
+// Observe changes nothing.
+func (b *baseline) Observe(time.Time, string, int, admit.Sample) []admit.Decision { return nil }
+
 // Next is never.
 func (b *baseline) Next() time.Time { return time.Time{} }
 

@@ -141,9 +141,9 @@ func Survey(w World, s Source) (*Offered, error) {
 		}
 		if !rooms[p] {
 			rooms[p] = true
-			o.Slots += float64(p.server.Slots)
+			o.Slots += float64(p.slots())
 		}
-		o.Work += p.server.mean(&a)
+		o.Work += p.mean(&a)
 	}
 	return o, nil
 }

@@ -149,10 +149,21 @@ func change(f func(*admit.Policy)) func(*Run) {
 // upstreams is a happening that changes every upstream.
 func upstreams(f func(*server)) func(*Run) {
 	return func(r *Run) {
-		for _, p := range r.order {
-			p.server.advance(r.now)
-			f(p.server)
+		for _, s := range r.servers {
+			s.advance(r.now)
+			f(s)
 		}
+	}
+}
+
+// on is a happening that changes the upstream of a deployment, or with "" all.
+func on(deployment string, f func(time.Time, *server)) func(*Run) {
+	return func(r *Run) {
+		upstreams(func(s *server) {
+			if x := r.sites[deployment]; deployment == "" || x != nil && x.server == s {
+				f(r.now, s)
+			}
+		})(r)
 	}
 }
 

@@ -87,10 +87,14 @@ type Second struct {
 // secondOf numbers the seconds of a run, which begins with a whole one.
 func secondOf(at time.Time) int { return int(at.Unix() - epoch.Unix()) }
 
-func newTally(p *admit.Policy) *tally {
+func newTally(r *Run) *tally {
 	t := &tally{byKey: map[countsKey]*counts{}}
-	for i := range p.Models {
-		t.capacity += float64(slotsOf(&p.Models[i]))
+	for i, p := range r.order {
+		if r.named {
+			t.capacity += float64(p.usable(r.world.Policy))
+		} else {
+			t.capacity += float64(slotsOf(&r.world.Policy.Models[i]))
+		}
 	}
 	return t
 }
@@ -116,8 +120,8 @@ func (t *tally) until(r *Run) {
 		for class, n := range p.waiting {
 			s.Waiting[class] += int32(n)
 		}
-		s.Running += int32(p.server.running)
-		s.Slots += float32(min(slotsNow(r.world.Policy, p.name), p.server.Slots))
+		s.Running += int32(p.running())
+		s.Slots += float32(p.usable(r.world.Policy))
 	}
 }
 
@@ -158,7 +162,7 @@ func (t *tally) offered(r *Run, v *visit) *counts {
 	}
 	c.offered++
 	if v.room != nil {
-		asked := v.work.total * v.room.server.slow
+		asked := v.room.asked(v)
 		c.demand += asked
 		t.second(r.now).Asked += float32(asked)
 	}
@@ -204,6 +208,7 @@ func (t *tally) worked(r *Run, v *visit, inTime bool) {
 		to = r.end
 	}
 	spent := max(to.Sub(v.started).Seconds(), 0)
+	v.site.busy += spent
 	if inTime {
 		v.counts.onTime += spent
 	} else {

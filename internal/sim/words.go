@@ -190,13 +190,13 @@ var happenings = map[string]func(p *parser, at, until time.Duration, v []string)
 	},
 	"fail": func(_ *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
 		share, err := single(v, amount)
-		return upstreams(func(s *server) { s.failing = share }), upstreams(func(s *server) { s.failing = 0 }), err
+		return upstreams(func(s *server) { s.failing = failure{share: share, after: instant} }), upstreams(func(s *server) { s.failing = failure{} }), err
 	},
 	"down": func(_ *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
 		if len(v) > 0 {
 			err = fmt.Errorf("takes no value")
 		}
-		return upstreams(func(s *server) { s.down = true }), upstreams(func(s *server) { s.down = false }), err
+		return on("", func(now time.Time, s *server) { s.fall(now, &failure{share: 1, how: reset, after: instant}) }), on("", func(now time.Time, s *server) { s.fall(now, nil) }), err
 	},
 	"limit": func(p *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
 		was, now := p.s.Upstream.Limit, p.s.Upstream.Limit
@@ -204,7 +204,7 @@ var happenings = map[string]func(p *parser, at, until time.Duration, v []string)
 			"requests": integer(&now.Requests), "tokens": integer(&now.Tokens), "per": duration(&now.Per), "retry-after": toggle(&now.RetryAfter),
 		})
 		set := func(l Limit) func(*Run) {
-			return upstreams(func(s *server) { s.Limit, s.limiter = l, newLimiter(l) })
+			return on("", func(now time.Time, s *server) { s.enforce(now, l) })
 		}
 		return set(now), set(was), err
 	},
