@@ -1,0 +1,256 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
+
+// model is the one that lines are about.
+func (p *parser) model() *admit.Model { return &p.s.Policy.Models[p.current] }
+
+// begin says which model the lines below are about. The first such line names
+// the first model, unless deployments of it stand above.
+func (p *parser) begin(name string) error {
+	ms := p.s.Policy.Models
+	if i := slices.IndexFunc(ms, func(m admit.Model) bool { return m.Name == name }); i >= 0 {
+		p.current = i
+		return nil
+	}
+	if len(ms) == 1 && len(ms[0].Deployments) == 0 && ms[0].Name == scenarioModel {
+		ms[0].Name = name
+		return nil
+	}
+	if len(p.named) == 0 {
+		return fmt.Errorf("there can be more than one only if each deployment has a line: use \"deployment NAME slots=N\" instead of \"slots\"")
+	}
+	p.s.Policy.Models = append(ms, admit.Model{Name: name})
+	p.current = len(ms)
+	return nil
+}
+
+// knows says whether a model of the name stands above.
+func (p *parser) knows(model string) error {
+	var names []string
+	for i := range p.s.Policy.Models {
+		names = append(names, p.s.Policy.Models[i].Name)
+	}
+	if !slices.Contains(names, model) {
+		return unknownWord("model", model, names)
+	}
+	return nil
+}
+
+// deployment is one upstream as the gateway is told of it.
+func (p *parser) deployment(words []string) error {
+	if len(words) == 0 || strings.Contains(words[0], "=") {
+		return fmt.Errorf("give a name")
+	}
+	d := admit.Deployment{Name: words[0]}
+	if slices.Contains(p.named, d.Name) {
+		return fmt.Errorf("%s has been named above", d.Name)
+	}
+	if len(p.named) == 0 && len(p.model().Deployments) > 0 {
+		return fmt.Errorf("a line \"slots\" says the deployments already: leave it out")
+	}
+	var key admit.Quota
+	keys, quality := 1, -1.0
+	err := readOptions(words[1:], map[string]func(string) error{
+		"slots": integer(&d.Concurrency), "auto": toggle(&d.Auto), "most": integer(&d.Most), "tier": integer(&d.Tier), "reserve": toggle(&d.Reserve), "weight": integer(&d.Weight),
+		"price-in": dollars(&d.Price.Input), "price-out": dollars(&d.Price.Output), "price-request": dollars(&d.Price.Request), "quality": number(&quality),
+		"keys": integer(&keys), "rpm": integer(&key.Requests), "tpm": integer(&key.Tokens), "tpd": integer(&key.Daily),
+	})
+	if err != nil {
+		return err
+	}
+	if d.Concurrency < 1 {
+		return fmt.Errorf("say slots=N, the calls at once that the gateway makes there")
+	}
+	if keys < 1 {
+		return fmt.Errorf("keys=0: there must be one")
+	}
+	if quality > 1 {
+		return fmt.Errorf("quality=%v: it lies between 0 and 1", quality)
+	}
+	if quality >= 0 {
+		d.Quality = map[string]float64{"": quality}
+	}
+	d.Keys = slices.Repeat([]admit.Quota{key}, keys)
+	p.model().Deployments = append(p.model().Deployments, d)
+	p.named = append(p.named, d.Name)
+	return nil
+}
+
+// dollars reads a price and keeps micro-dollars.
+func dollars(n *int64) func(string) error {
+	return func(v string) error {
+		f, err := amount(v)
+		*n = int64(math.Round(f * 1e6))
+		return err
+	}
+}
+
+func (p *parser) balance(v string) error {
+	b, ok := admit.ParseBalance(v)
+	if !ok {
+		var known []string
+		for b := admit.LeastLoaded; b <= admit.Score; b++ {
+			known = append(known, b.String())
+		}
+		return unknownWord("balance", v, known)
+	}
+	p.model().Balance = b
+	return nil
+}
+
+// score says what counts for the balance of that name, and chooses it.
+func (p *parser) score(words []string) error {
+	m := p.model()
+	m.Balance = admit.Score
+	return readOptions(words, map[string]func(string) error{"cost": number(&m.Score.Cost), "speed": number(&m.Score.Speed), "quality": number(&m.Score.Quality)})
+}
+
+func (p *parser) breaker(words []string) error {
+	b := &p.model().Breaker
+	options := map[string]func(string) error{
+		"errors": integer(&b.Errors), "open": integer(&b.Open), "window": duration(&b.Window), "min": integer(&b.MinCount),
+		"cooldown": duration(&b.Cooldown), "cooldown-max": duration(&b.CooldownMax), "step": duration(&b.Step),
+		"consecutive": func(v string) error {
+			if v == "never" {
+				b.Consecutive = -1
+				return nil
+			}
+			return integer(&b.Consecutive)(v)
+		},
+	}
+	for name, l := range map[string]*admit.Latency{"first": &b.First, "token": &b.PerToken, "total": &b.Total} {
+		options[name+"-warn"], options[name+"-open"], options[name+"-scale"] = duration(&l.Warn), duration(&l.Open), duration(&l.ScaleUp)
+	}
+	return readOptions(words, options)
+}
+
+// fallback says which models may serve instead, and why.
+func (p *parser) fallback(words []string) error {
+	if len(words) < 2 {
+		return fmt.Errorf("give a cause and the models that serve instead, such as: error other")
+	}
+	var causes []string
+	for c := admit.Cause(0); c < admit.NumCauses; c++ {
+		causes = append(causes, c.String())
+	}
+	c := slices.Index(causes, words[0])
+	if c < 0 {
+		return unknownWord("cause", words[0], causes)
+	}
+	p.model().Fallback[c] = words[1:]
+	return nil
+}
+
+// truth is a line about the upstream of one deployment. It is read when all
+// that it builds on is known.
+type truth struct {
+	line  int
+	name  string
+	words []string
+}
+
+// upstream says what upstreams have that the gateway was not told: one that is
+// named, or all.
+func (p *parser) upstream(words []string) error {
+	if len(words) > 0 && !strings.Contains(words[0], "=") && limitOptions(new(Limit))[words[0]] == nil {
+		if !slices.Contains(p.named, words[0]) {
+			return fmt.Errorf("no deployment %q has been named above: add a line \"deployment %s slots=16\"", words[0], words[0])
+		}
+		p.truths = append(p.truths, truth{p.line, words[0], words[1:]})
+		u := p.s.Upstream
+		return u.read(words[1:])
+	}
+	u := &p.s.Upstream
+	p.slotted = slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "slots=") })
+	options := limitOptions(&u.Limit)
+	options["slots"], options["queue"] = integer(&u.Slots), integer(&u.Queue)
+	return readOptions(words, options)
+}
+
+func limitOptions(l *Limit) map[string]func(string) error {
+	return map[string]func(string) error{
+		"requests": integer(&l.Requests), "tokens": integer(&l.Tokens), "day": integer(&l.Daily), "per": duration(&l.Per), "burst": duration(&l.Burst),
+		"retry-after": toggle(&l.RetryAfter), "headers": toggle(&l.Headers),
+		"limit": func(v string) error {
+			i := slices.Index(limitNames[:], v)
+			if i < 0 {
+				return unknownWord("kind of limit", v, limitNames[:])
+			}
+			l.Kind = LimitKind(i)
+			return nil
+		},
+	}
+}
+
+// read reads what is true of one upstream beyond what holds for all.
+func (u *Upstream) read(words []string) error {
+	options := limitOptions(&u.Limit)
+	options["slots"], options["queue"] = integer(&u.Slots), integer(&u.Queue)
+	options["sigma"], options["slowdown"] = number(&u.Noise), number(&u.Slowdown)
+	options["service"] = func(v string) error {
+		if u.Mean = 0; v == "tokens" {
+			u.First, u.PerInput, u.PerOutput = 200*time.Millisecond, 150*time.Microsecond, 20*time.Millisecond
+			return nil
+		}
+		return duration(&u.Mean)(v)
+	}
+	part := func(d *time.Duration) func(string) error {
+		return func(v string) error {
+			if u.Mean > 0 {
+				return fmt.Errorf("times are made of tokens only after service=tokens")
+			}
+			return duration(d)(v)
+		}
+	}
+	options["first"], options["input"], options["output"] = part(&u.First), part(&u.PerInput), part(&u.PerOutput)
+	return readOptions(words, options)
+}
+
+// upstreams makes those of the deployments that have a line, and checks what
+// names models.
+func (p *parser) upstreams() error {
+	s := p.s
+	for i := range s.Policy.Models {
+		for _, to := range s.Policy.Models[i].Fallback {
+			for _, name := range to {
+				if err := p.knows(name); err != nil {
+					return fmt.Errorf("fallback of %s: %w", s.Policy.Models[i].Name, err)
+				}
+			}
+		}
+		for _, d := range s.Policy.Models[i].Deployments {
+			if slices.Contains(p.named, d.Name) && p.knows(d.Name) == nil {
+				return fmt.Errorf("deployment %s has the name of a model: give it another", d.Name)
+			}
+			if !slices.Contains(p.named, d.Name) {
+				continue
+			}
+			u := s.Upstream
+			if !p.slotted {
+				u.Slots = d.Concurrency
+			}
+			for _, t := range p.truths {
+				if t.name != d.Name {
+					continue
+				}
+				if err := u.read(t.words); err != nil {
+					return fmt.Errorf("line %d: upstream: %w", t.line, err)
+				}
+			}
+			if s.Upstreams == nil {
+				s.Upstreams = map[string]Upstream{}
+			}
+			s.Upstreams[d.Name] = u
+		}
+	}
+	return nil
+}
