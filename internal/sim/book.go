@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // siteBook is what came of the calls to one deployment.
 type siteBook struct {
@@ -42,4 +45,26 @@ func (b *siteBook) took(now time.Time, tokens int64) {
 	s := b.second(now)
 	s.accepted++
 	s.tokens += tokens
+}
+
+// record is what is kept of a deployment after the run.
+type record struct {
+	name, model string
+	server      int // deployments with the same number share one
+	keys        int
+	allowed     []allowance
+	outages     []outage
+	siteBook
+}
+
+func (r *Run) records() (out []*record) {
+	for _, p := range r.order {
+		for _, x := range p.sites {
+			out = append(out, &record{
+				name: x.name, model: p.name, server: slices.Index(r.servers, x.server), keys: x.keys,
+				allowed: x.server.allowed, outages: x.server.outages, siteBook: x.siteBook,
+			})
+		}
+	}
+	return out
 }

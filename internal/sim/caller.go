@@ -200,6 +200,7 @@ func (r *Run) failed(v *visit) {
 	}
 	delete(r.visits, id)
 	v.state = outside
+	v.counts.errors++
 	r.take(ds)
 	wait := v.failure.RetryAfter
 	if wait == 0 {

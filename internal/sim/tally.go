@@ -37,6 +37,7 @@ type counts struct {
 	runs     int64
 	admitted int64 // attempts that were queued or run
 	refusals int64
+	errors   int64 // attempts that ended with a failure of the upstream
 	feasible int64 // requests refused first although they would have made it
 
 	demand float64 // slot-seconds of all requests

@@ -156,7 +156,7 @@ func (p *parser) expect(words []string) error {
 	if policy, m, ok := strings.Cut(words[0], ":"); ok {
 		e.Policy, e.Measure = policy, m
 	}
-	if measures[e.Measure] == nil && wholeMeasures[e.Measure] == nil {
+	if measures[e.Measure] == nil && wholeMeasures[e.Measure] == nil && deploymentMeasures[e.Measure] == nil {
 		return unknownWord("measure", e.Measure, measureNames())
 	}
 	words = words[1:]
@@ -164,8 +164,8 @@ func (p *parser) expect(words []string) error {
 		e.Who, words = words[0], words[1:]
 	}
 	if words[0] == "after" {
-		if e.Measure != "ontime" || len(words) < 2 {
-			return fmt.Errorf("only \"ontime\" can be cut by time: ontime light after 40s >= 99%%")
+		if !cutByTime[e.Measure] || len(words) < 2 {
+			return fmt.Errorf("only \"ontime\" can be cut by time, and of deployments calls, share, limited and utilisation: ontime light after 40s >= 99%%")
 		}
 		if err := duration(&e.After)(words[1]); err != nil {
 			return err
@@ -176,7 +176,7 @@ func (p *parser) expect(words []string) error {
 		return fmt.Errorf("end with >=, <= or == and a value")
 	}
 	e.Op = words[0]
-	v, err := amount(strings.TrimRight(words[1], "%s"))
+	v, err := amount(strings.TrimRight(words[1], "%s$"))
 	e.Value = v
 	p.s.Expects = append(p.s.Expects, e)
 	return err
