@@ -31,7 +31,7 @@ type rules struct {
 	started func(now time.Time, t *ticket)          // it runs
 	// choose is where the next goes; without it that is the least loaded deployment
 	// with a free slot.
-	choose func(now time.Time) *slots
+	choose func(now time.Time, t *ticket) *slots
 	due    func() time.Time // from when on the next may go; zero if nothing waits, nil if time does not matter
 	// ended says that it ran and is over, or left the line by itself. o is nil
 	// if nothing was sent.
@@ -192,6 +192,9 @@ func (b *baseline) dispatch(now time.Time, p *slotPool, stage admit.Stage) {
 			return
 		}
 		t := p.next(now)
+		if t == nil { // those that wait do so for a certain slot
+			return
+		}
 		b.leaveLine(t)
 		if p.drop != nil {
 			if no := p.drop(now, t); no != nil {
@@ -200,7 +203,7 @@ func (b *baseline) dispatch(now time.Time, p *slotPool, stage admit.Stage) {
 			}
 		}
 		if p.choose != nil {
-			t.deployment = p.choose(now)
+			t.deployment = p.choose(now, t)
 		} else {
 			t.deployment = p.pick()
 		}

@@ -11,7 +11,7 @@ import (
 // can bear and however little time is left.
 func uncontrolled(p *slotPool) rules {
 	p.slots = math.MaxInt
-	return rules{line: new(ticketList), choose: func(time.Time) *slots {
+	return rules{line: new(ticketList), choose: func(time.Time, *ticket) *slots {
 		d := &p.deployments[p.turn]
 		p.turn = (p.turn + 1) % len(p.deployments)
 		d.nextKey()
@@ -72,7 +72,7 @@ func newPace(pool *slotPool, adaptive bool) rules {
 
 // choose is the deployment whose time came first, of equals the next in turn.
 // The time of one has come.
-func (p *pace) choose(time.Time) *slots {
+func (p *pace) choose(time.Time, *ticket) *slots {
 	best := -1
 	for i := range p.paced {
 		k := (p.turn + i) % len(p.paced)

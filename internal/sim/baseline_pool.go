@@ -59,6 +59,7 @@ type ticket struct {
 	first, total time.Duration // oracle: true times
 	end          time.Time     // oracle: when it will be done, once it runs
 	place        int           // oracle: among those that run
+	works        []work        // oracle: by deployment
 }
 
 func newSlotPool(m *admit.Model, tenants []admit.Tenant) *slotPool {

@@ -70,6 +70,7 @@ func newRun(w World, s Source) (*Run, error) {
 		world: w, source: s, now: epoch, visits: map[admit.ID]*visit{}, pools: map[string]*room{}, sites: map[string]*site{},
 		drawing: rand.New(rand.NewPCG(w.Seed, 0x5e1)), manners: rand.New(rand.NewPCG(w.Seed, 0xca11e5)),
 	}
+	r.rooms()
 	name := w.Decider
 	if name == "" {
 		name = "ours"
@@ -79,7 +80,6 @@ func newRun(w World, s Source) (*Run, error) {
 		return nil, err
 	}
 	r.decider = d
-	r.rooms()
 	r.tally = newTally(r)
 	for _, h := range w.Script {
 		r.at(epoch.Add(h.At), event{kind: kindDo, do: func() { h.Do(r) }})

@@ -21,6 +21,12 @@ var deploymentMeasures = map[string]func(r *Result, xs []*record, after time.Dur
 	"probes":         func(_ *Result, xs []*record, _ time.Duration) (float64, error) { return probes(xs), nil },
 	"flaps":          func(r *Result, xs []*record, _ time.Duration) (float64, error) { return flaps(r, xs), nil },
 	"cost":           func(_ *Result, xs []*record, _ time.Duration) (float64, error) { return costOf(xs), nil },
+	"bill": func(r *Result, _ []*record, _ time.Duration) (float64, error) {
+		if r.leastCost == 0 {
+			return 0, fmt.Errorf("nothing has a price, or nothing was answered in time by several upstreams")
+		}
+		return percent(costOf(r.sites) / r.leastCost), nil
+	},
 	"cost-per-answer": func(r *Result, xs []*record, _ time.Duration) (float64, error) {
 		return costOf(xs) / float64(max(r.OnTime, 1)), nil
 	},

@@ -82,10 +82,11 @@ type Result struct {
 	Course []Second `json:"-"`
 	Groups []Group  `json:"-"` // in order of first appearance
 
-	counts   []*counts
-	courses  []*course
-	sites    []*record
-	capacity float64 // slot-seconds
+	counts    []*counts
+	courses   []*course
+	sites     []*record
+	leastCost float64 // dollars, of the same answers
+	capacity  float64 // slot-seconds
 }
 
 // Group is one group of callers in one class.
@@ -140,6 +141,11 @@ func (t *tally) result(r *Run) *Result {
 		}
 	}
 	out.sites = r.records()
+	for _, p := range r.order {
+		if p.bill != nil {
+			out.leastCost += p.bill.least() / 1e6
+		}
+	}
 	if r.named {
 		for _, x := range out.sites {
 			out.Deployments = append(out.Deployments, out.deployment(x))

@@ -15,6 +15,7 @@ type room struct {
 	waiting [admit.NumClasses]int
 	lanes   map[laneKey]*lane
 	front   []ghost // whose lane is empty
+	bill    *bill   // nil without prices
 }
 
 // site is one deployment in a run: the server that its calls go to, and the
@@ -65,6 +66,7 @@ func (r *Run) rooms() {
 		if len(p.servers) == 0 {
 			r.serve(p, p.common)
 		}
+		p.bill = newBill(p)
 		r.named = r.named || some
 		r.pools[m.Name] = p
 		r.order = append(r.order, p)

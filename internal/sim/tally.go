@@ -226,6 +226,9 @@ func (t *tally) closed(r *Run, v *visit, how ending) {
 		c.course.second(v.intended).left++
 	case endOnTime:
 		s.OnTime++
+		if v.room.bill != nil {
+			v.room.bill.answered(v)
+		}
 		c.course.second(v.intended).onTime++
 		done := r.now
 		if v.arrival.Stream {
