@@ -49,6 +49,12 @@ var wholeMeasures = map[string]func(*Result) float64{
 		}
 		return percent(r.GoodputWork / *r.OracleWork)
 	},
+	"of-oracle-count": func(r *Result) float64 {
+		if r.OracleCount == nil {
+			return 0
+		}
+		return percent(r.GoodputCount / *r.OracleCount)
+	},
 }
 
 func measureNames() []string {
