@@ -114,23 +114,46 @@ func (r *Result) accepted(of *record, from, to time.Duration) (took, allowed [2]
 	return took, allowed
 }
 
-// deploymentTable is a line for each deployment; empty if they have no
-// upstreams of their own.
-func (r *Result) deploymentTable() string {
+// deploymentRows are a line for each deployment below a head; nil if they have
+// no upstreams of their own.
+func (r *Result) deploymentRows() [][]string {
 	if len(r.Deployments) == 0 {
-		return ""
+		return nil
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-14s %8s %8s %8s %8s %6s %8s %10s\n", "deployment", "calls", "share", "limited", "failed", "slots", "used", "cost")
+	rows := [][]string{{"deployment", "calls", "share", "limited", "failed", "slots", "used", "cost"}}
 	for i := range r.Deployments {
 		d := &r.Deployments[i]
-		used := unknown
-		if d.Used != nil {
-			used = inPercent(*d.Used)
-		}
-		fmt.Fprintf(&b, "%-14s %8d %8s %8s %8s %6.2f %8s %9.4f$\n", d.Name, d.Calls, inPercent(d.Share), inPercent(d.Limited), inPercent(d.Failed), d.Slots, used, d.Cost)
+		rows = append(rows, []string{
+			d.Name, fmt.Sprint(d.Calls), inPercent(d.Share), inPercent(d.Limited), inPercent(d.Failed), fmt.Sprintf("%.2f", d.Slots), ifKnown(d.Used, inPercent), fmt.Sprintf("%.4f$", d.Cost),
+		})
 	}
-	return b.String()
+	return rows
+}
+
+// drawCalls is the calls to each deployment over time.
+func drawCalls(r *Result) (figure, error) {
+	f := figure{Title: "Deployments", Note: "Calls a second to each deployment, by their start."}
+	if len(r.Deployments) == 0 {
+		return f, nil
+	}
+	a := axisOf(len(r.Course))
+	var list []series
+	var said []string
+	for i, x := range r.sites {
+		values := make([]float64, a.points)
+		for j := range values {
+			from := min(j*a.step, len(x.course))
+			for _, s := range x.course[from:min(from+a.step, len(x.course))] {
+				values[j] += float64(s.calls) / float64(a.step)
+			}
+		}
+		list = append(list, series{x.name, palette[i%len(palette)], values})
+		said = append(said, fmt.Sprintf("%s at most %.1f", x.name, peak(values)))
+	}
+	f.Alt = "Calls a second over time: " + strings.Join(said, ", ")
+	var err error
+	f.SVG, err = a.lines(list, false)
+	return f, err
 }
 
 // callPlots are the calls to each deployment over time.

@@ -70,9 +70,7 @@ func FromConfig(c *config.Config) (ups map[string]Upstream, kinds []Kind) {
 	for name, u := range c.Simulation.Upstreams {
 		slots := u.Slots
 		if slots == 0 {
-			for _, d := range c.Models[name].Deployments {
-				slots += d.Concurrency
-			}
+			slots = configured(c, name)
 		}
 		ups[name] = Upstream{
 			Slots: slots, Mean: u.Mean, First: u.FirstToken, PerInput: u.PerInputToken, PerOutput: u.PerOutputToken,
@@ -86,6 +84,18 @@ func FromConfig(c *config.Config) (ups map[string]Upstream, kinds []Kind) {
 		})
 	}
 	return ups, kinds
+}
+
+// configured is the concurrency of a pool or of a deployment.
+func configured(c *config.Config, name string) (slots int) {
+	for pool, m := range c.Models {
+		for _, d := range m.Deployments {
+			if pool == name || d.Name == name && c.Models[name] == nil {
+				slots += d.Concurrency
+			}
+		}
+	}
+	return slots
 }
 
 // Offered is the work of a workload.

@@ -54,7 +54,7 @@ func TestDeploymentMeasures(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %v", tt.line, got, err, tt.want)
 		}
 	}
-	if table := r.Table(); !strings.Contains(table, "\nb                    10   14.29%    0.00%    0.00%   0.04        -    0.0000$\n") {
+	if table := r.Table(); !strings.Contains(table, "\nb              10  14.29%    0.00%   0.00%   0.04        -  0.0000$\n") {
 		t.Errorf("the table has no such line:\n%s", table)
 	}
 }

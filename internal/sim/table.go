@@ -29,7 +29,9 @@ func (r *Result) Table() string {
 		fmt.Fprintf(&b, "; recovered after %.0f s", *r.Recovery)
 	}
 	b.WriteByte('\n')
-	b.WriteString(r.deploymentTable())
+	if rows := r.deploymentRows(); rows != nil {
+		writeRows(&b, rows)
+	}
 	return b.String()
 }
 
