@@ -16,7 +16,7 @@ type DeploymentFigures struct {
 	Calls   int64   `json:"calls"`
 	Share   float64 `json:"share"`   // of all calls
 	Limited float64 `json:"limited"` // calls that met a limit of the upstream, of its calls
-	Failed  float64 `json:"failed"`  // calls that it failed, of its calls
+	Failed  float64 `json:"failed"`  // calls that it failed or had no place for, of its calls
 	Slots   float64 `json:"slots"`   // calls at once, on average
 	// Used is what it accepted of what its limit allowed: requests or tokens,
 	// whichever is nearer to it. nil without a limit.
@@ -28,7 +28,7 @@ func (r *Result) deployment(x *record) DeploymentFigures {
 	calls := float64(max(x.calls, 1))
 	d := DeploymentFigures{
 		Name: x.name, Model: x.model, Calls: x.calls, Share: float64(x.calls) / float64(max(callsOf(r.sites, 0), 1)),
-		Limited: float64(x.limited) / calls, Failed: float64(x.broken) / calls, Slots: x.busy / r.Duration, Cost: float64(x.cost) / 1e6,
+		Limited: float64(x.limited) / calls, Failed: float64(x.broken+x.full) / calls, Slots: x.busy / r.Duration, Cost: float64(x.cost) / 1e6,
 	}
 	if used := r.used(x, 0); !math.IsNaN(used) {
 		d.Used = &used

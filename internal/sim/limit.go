@@ -15,7 +15,10 @@ type Limit struct {
 	Per      time.Duration // default a minute
 	Kind     LimitKind
 	// Burst is how much of the rate a Bucket holds, as time. Default Per.
-	Burst      time.Duration
+	Burst time.Duration
+	// Refused says that calls beyond the limit of requests count as well, as with
+	// some providers: who goes on calling never gets in.
+	Refused    bool
 	RetryAfter bool // its 429 says when to come back
 	Headers    bool // every answer says what is left
 }

@@ -94,6 +94,13 @@ func (m *limiter) take(now time.Time, tokens int64) (wait time.Duration, scarce 
 	return 0, 0
 }
 
+// refused counts a call that did not fit.
+func (m *limiter) refused(now time.Time) {
+	if m.requests != nil {
+		m.requests.take(now, 1)
+	}
+}
+
 // rolling counts in any span of fixed length.
 type rolling struct{ *meter.Window }
 
@@ -134,7 +141,7 @@ func (b *bucket) wait(now time.Time, n int64) time.Duration {
 
 func (b *bucket) take(now time.Time, n int64) {
 	b.fill(now)
-	b.level -= b.fits(n)
+	b.level = max(b.level-b.fits(n), -b.size)
 }
 
 func (b *bucket) set(now time.Time, limit int64) {

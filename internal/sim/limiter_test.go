@@ -64,6 +64,24 @@ func TestLimitChanges(t *testing.T) {
 	}
 }
 
+// Where refused calls count, who goes on calling does not get in again.
+func TestRefusedCallsCount(t *testing.T) {
+	for _, kind := range []LimitKind{Rolling, Bucket, Fixed} {
+		for _, counts := range []bool{false, true} {
+			s := newServer(Upstream{Slots: 1000, Limit: Limit{Requests: 10, Per: time.Second, Kind: kind, Refused: counts}})
+			in := 0
+			for i := range 400 { // twenty a second
+				if _, _, ok := s.admit(epoch.Add(time.Duration(i)*50*time.Millisecond), 0, 1, nil); ok {
+					in++
+				}
+			}
+			if counts && kind != Fixed && in > 20 || !counts && in < 190 {
+				t.Errorf("%v, refused calls count %v: %d of 400 got in", kind, counts, in)
+			}
+		}
+	}
+}
+
 // Keys have limits of their own.
 func TestLimitByKey(t *testing.T) {
 	s := newServer(Upstream{Limit: Limit{Requests: 1}})

@@ -42,6 +42,7 @@ var wholeMeasures = map[string]func(*Result) float64{
 		}
 		return *r.Recovery
 	},
+	"throughput": func(r *Result) float64 { return float64(r.OnTime) / r.Duration },
 	// of the clairvoyant's goodput, if the scenario is also played with it
 	"of-oracle": func(r *Result) float64 {
 		if r.OracleWork == nil {

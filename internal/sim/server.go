@@ -157,6 +157,9 @@ func (s *server) admit(now time.Time, key int, tokens int64, rng *rand.Rand) (o 
 	if wait == 0 {
 		return o, 0, true
 	}
+	if s.Limit.Refused {
+		s.key(key).refused(now)
+	}
 	o = admit.Outcome{Status: 429, Fault: admit.Throttled, Scarce: scarce, Retryable: s.own}
 	if s.Limit.RetryAfter {
 		o.RetryAfter = wait

@@ -131,3 +131,63 @@ func TestHeadersAreObserved(t *testing.T) {
 		t.Errorf("told %v", c.faults)
 	}
 }
+
+// latecomer sends a request to a, and after its failure lets it wait in
+// another pool until a second has passed.
+type latecomer struct {
+	baseline
+	id    admit.ID
+	since time.Time
+}
+
+func (l *latecomer) Offer(_ time.Time, r admit.Request) []admit.Decision {
+	return []admit.Decision{{ID: r.ID, Verdict: admit.Run, Deployment: "a"}}
+}
+
+func (l *latecomer) Finish(now time.Time, id admit.ID, o admit.Outcome) []admit.Decision {
+	if o.OK {
+		return nil
+	}
+	l.id, l.since = id, now
+	return []admit.Decision{{ID: id, Verdict: admit.Queue, Stage: admit.StageAgain, Model: "other"}}
+}
+
+func (l *latecomer) Next() time.Time {
+	if l.id == 0 {
+		return time.Time{}
+	}
+	return l.since.Add(oneSecond)
+}
+
+func (l *latecomer) Tick(time.Time) []admit.Decision {
+	id := l.id
+	l.id = 0
+	return []admit.Decision{{ID: id, Verdict: admit.Run, Deployment: "c", Model: "other"}}
+}
+
+func TestFailedCallWaitsInAnotherPool(t *testing.T) {
+	p := &admit.Policy{Models: []admit.Model{
+		{Name: "m", Deployments: []admit.Deployment{{Name: "a", Concurrency: 1}}},
+		{Name: "other", Deployments: []admit.Deployment{{Name: "c", Concurrency: 1}}},
+	}, Tenants: []admit.Tenant{{Name: "t"}}}
+	p.Defaults()
+	ups := map[string]Upstream{"a": {Slots: 1, Mean: oneSecond}, "c": {Slots: 1, Mean: 2 * oneSecond}}
+	script := []Happening{{Do: on("a", func(now time.Time, s *server) { s.fall(now, &failure{how: reset, after: instant}) })}}
+	r, err := newRun(World{Policy: p, Upstreams: ups, Seed: 1, Script: script}, &list{[]Arrival{{Tenant: "t", Model: "m", Deadline: 10 * oneSecond}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	r.world.Check = func(Decider, time.Time) { most = max(most, r.pools["other"].waiting[admit.Interactive]) }
+	r.decider = &latecomer{}
+	got, err := r.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most != 1 || r.pools["m"].waiting[admit.Interactive] != 0 || r.pools["other"].waiting[admit.Interactive] != 0 {
+		t.Errorf("at most %d waited in the other pool, and %v in the end", most, r.pools["other"].waiting)
+	}
+	if got.OnTime != 1 || math.Abs(got.LatencyMean-3.001) > 1e-6 { // a failure, a second's wait, two seconds there
+		t.Errorf("%d in time, after %v s", got.OnTime, got.LatencyMean)
+	}
+}
