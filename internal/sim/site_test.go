@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,5 +190,66 @@ func TestFailedCallWaitsInAnotherPool(t *testing.T) {
 	}
 	if got.OnTime != 1 || math.Abs(got.LatencyMean-3.001) > 1e-6 { // a failure, a second's wait, two seconds there
 		t.Errorf("%d in time, after %v s", got.OnTime, got.LatencyMean)
+	}
+}
+
+// Every request ends once and nothing stays anywhere, in every policy, with
+// several upstreams and whatever happens to them.
+func TestEveryRequestEndsOnceOverSeveralUpstreams(t *testing.T) {
+	const story = `service 1s
+deployment a slots=6 keys=2 rpm=300 price-in=1
+deployment b slots=4 tpm=90000 price-in=2
+upstream a requests=2 per=1s limit=fixed headers retry-after
+upstream b service=tokens tokens=20000 per=10s limit=bucket headers queue=2 slots=3
+model other
+deployment c slots=4
+upstream c requests=100 day=30000
+caller x rate=1.2x deadline=4s retries=2 leave=0.2
+caller y rate=0.4x deadline=8s stream patient retries=1
+caller z rate=1x deadline=20s hasty retries=3 class=batch model=other spread=0.8
+at 5s slow 3 on b until 9s
+at 10s fail 30% error=silence after=3s on a until 20s
+at 15s fail 50% error=500 on c until 20s
+at 25s down error=reset on b until 30s
+at 32s down error=silence until 36s
+at 40s limit requests=1 per=2s limit=rolling refused-count headers on a until 50s
+for 60s`
+	for _, name := range deciderNames() {
+		t.Run(name, func(t *testing.T) {
+			s, err := ParseScenario("x", strings.NewReader(story))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var last *Run
+			s.Script = append(s.Script, Happening{At: time.Hour, Do: func(r *Run) { last = r }}) // when all is over
+			r, err := s.Play(name, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends := int64(0)
+			for _, c := range r.counts {
+				for _, n := range c.requests {
+					ends += n
+				}
+			}
+			if ends != r.Offered || r.Offered == 0 || len(last.visits) != 0 {
+				t.Errorf("%d requests, %d ends, %d are still there", r.Offered, ends, len(last.visits))
+			}
+			for _, p := range last.order {
+				if p.running() != 0 || p.waiting != [admit.NumClasses]int{} {
+					t.Errorf("%s: %d run and %v wait after the end", p.name, p.running(), p.waiting)
+				}
+			}
+			calls := int64(0)
+			for _, x := range r.sites {
+				calls += x.calls
+				if x.calls != x.accepted+x.limited+x.full+x.broken {
+					t.Errorf("%s: %d calls, %d taken, %d limited, %d without a place, %d failed", x.name, x.calls, x.accepted, x.limited, x.full, x.broken)
+				}
+			}
+			if runs := int64(math.Round(r.RunsPerOffered * float64(r.Offered))); runs != calls {
+				t.Errorf("%d calls in the books of deployments, %d in those of callers", calls, runs)
+			}
+		})
 	}
 }
