@@ -55,3 +55,13 @@ func TestLeastBill(t *testing.T) {
 		t.Errorf("it cost %v, less than the least", cost)
 	}
 }
+
+// Over upstreams that are alike it decides as the clairvoyant of one does.
+func TestOracleOfEqualUpstreams(t *testing.T) {
+	const story = "service tokens sigma=0.3\n%s\ncaller x rate=12 deadline=5s-20s spread=0.8\ncaller y rate=6 stream deadline=2s-6s\nfor 300s"
+	one := told(t, strings.Replace(story, "%s", "slots 48", 1), "oracle")
+	three := told(t, strings.Replace(story, "%s", "deployment a slots=16\ndeployment b slots=16\ndeployment c slots=16", 1), "oracle")
+	if one.OnTime != three.OnTime || one.Refusals != three.Refusals {
+		t.Errorf("%d in time and %d refused by one, %d and %d by three", one.OnTime, one.Refusals, three.OnTime, three.Refusals)
+	}
+}

@@ -41,7 +41,7 @@ func TestParseErrors(t *testing.T) {
 		"deployment a slots=1\nslots 3":               "x:2: slots: deployments have lines of their own",
 		"deployment a slots=1 tear=2":                 `x:1: deployment: unknown option "tear"; known are auto, keys, most, price-in,`,
 		"deployment a slots=1 quality=3":              "x:1: deployment: quality=3: it lies between 0 and 1",
-		"deployment a slots=1 keys=0":                 "x:1: deployment: keys=0: there must be one",
+		"deployment a slots=1 keys=0":                 "x:1: deployment: keys=0: there are 1 to 1000",
 		"deployment a slots=1 price-in=dear":          `x:1: deployment: price-in=dear: "dear" is not a number from zero`,
 		"upstream a slots=3":                          `x:1: upstream: no deployment "a" has been named above: add a line "deployment a slots=16"`,
 		"upstream limit=leaky":                        `x:1: upstream: limit=leaky: unknown kind of limit "leaky"; known are rolling, bucket, fixed`,
@@ -86,6 +86,7 @@ func TestExpectOfNobody(t *testing.T) {
 
 func FuzzParseScenario(f *testing.F) {
 	f.Add("slots 16\ncaller a rate=1x deadline=1s-2s\nat 1s slow 2 until 3s\nfor 5s\nexpect ontime a after 1s >= 3%")
+	f.Add("model a\ndeployment x slots=3 keys=2 rpm=9 price-in=1\nupstream x service=tokens first=1s limit=fixed headers\nfallback error b\nmodel b\ndeployment y slots=1\ncaller c model=b\nat 1s down error=silence on y until 2s\nfor 5s\nexpect calls x after 1s >= 0")
 	f.Fuzz(func(t *testing.T, story string) {
 		ParseScenario("x", strings.NewReader(story))
 	})

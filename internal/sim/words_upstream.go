@@ -35,8 +35,8 @@ func (p *parser) deployment(words []string) error {
 	if d.Concurrency < 1 {
 		return fmt.Errorf("say slots=N, the calls at once that the gateway makes there")
 	}
-	if keys < 1 {
-		return fmt.Errorf("keys=0: there must be one")
+	if keys < 1 || keys > mostKeys {
+		return fmt.Errorf("keys=%d: there are 1 to %d", keys, mostKeys)
 	}
 	if quality > 1 {
 		return fmt.Errorf("quality=%v: it lies between 0 and 1", quality)
@@ -49,6 +49,9 @@ func (p *parser) deployment(words []string) error {
 	p.named = append(p.named, d.Name)
 	return nil
 }
+
+// mostKeys is more than anybody has at one provider.
+const mostKeys = 1000
 
 // dollars reads a price and keeps micro-dollars.
 func dollars(n *int64) func(string) error {
