@@ -15,6 +15,8 @@ type tenant struct {
 	firsts  meter.Recent // first tries offered
 	retries meter.Recent // callers' retries admitted
 	again   meter.Recent // our own further attempts
+
+	repeating int // requests alive that had more than one attempt
 	members []*member    // by pool.index; nil where it never came
 }
 
