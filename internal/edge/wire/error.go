@@ -10,14 +10,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Error is an answer that is not the model's, in the words of the OpenAI API.
-// The fields below RequestID explain a refusal and are left out when empty.
+// Error is an answer that is not the model's. Its words are those of the OpenAI
+// API; on a surface of Anthropic's they are turned into its own when it is
+// written. The fields below RequestID explain a refusal and are left out when
+// empty.
 type Error struct {
-	Status  int    // HTTP status, 400 to 599
-	Type    string // kind, such as "invalid_request_error"
-	Code    string // what exactly, such as "rate_limit_exceeded"; "" is written as null
-	Message string // for people
-	Param   string // the member at fault; "" is written as null
+	Surface Surface // where it is written
+	Status  int     // HTTP status, 400 to 599
+	Type    string  // kind, such as "invalid_request_error"
+	Code    string  // what exactly, such as "rate_limit_exceeded"; "" is written as null
+	Message string  // for people
+	Param   string  // the member at fault; "" is written as null
 
 	RetryAfter time.Duration // the honest wait; 0 = none is known
 	NoRetry    bool          // coming back would not help
@@ -78,6 +81,9 @@ type envelope struct {
 
 // Body returns the error object, without a line break.
 func (e *Error) Body() []byte {
+	if e.Surface.Anthropic() {
+		return e.anthropicBody()
+	}
 	var v envelope
 	v.Error.Message, v.Error.Type = e.Message, e.Type
 	v.Error.Param, v.Error.Code = orNull(e.Param), orNull(e.Code)
@@ -88,6 +94,12 @@ func (e *Error) Body() []byte {
 // Event returns the error as a framed stream event. It is for errors after the
 // headers were sent; the stream must end after it, as no SDK retries one.
 func (e *Error) Event() []byte {
+	switch e.Surface {
+	case Messages, CountTokens:
+		return append(append([]byte("event: error\ndata: "), e.Body()...), "\n\n"...)
+	case Responses:
+		return append(append([]byte("event: error\ndata: "), e.responsesEvent()...), "\n\n"...)
+	}
 	return append(append([]byte("data: "), e.Body()...), "\n\n"...)
 }
 
@@ -122,10 +134,10 @@ func (e *Error) write(w http.ResponseWriter, contentType string, body []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Content-Type", contentType)
 	if e.RequestID != "" {
-		h.Set("X-Request-Id", e.RequestID)
+		h.Set(e.Surface.RequestIDHeader(), e.RequestID)
 	}
 	e.setRetry(h)
-	w.WriteHeader(e.Status)
+	w.WriteHeader(e.status())
 	w.Write(body) // the caller may be gone, and there is nobody else to tell
 }
 

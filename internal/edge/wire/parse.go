@@ -42,6 +42,7 @@ var known = [...]string{
 	"model", "messages", "prompt", "input", "stream", "stream_options",
 	"max_tokens", "max_completion_tokens", "n", "best_of", "service_tier", "user",
 	"tools", "functions", "response_format", "prompt_cache_key", "encoding_format",
+	"system", "instructions", "max_output_tokens", "background",
 }
 
 // parser is the state of one Parse. It is pooled for its decoder.
@@ -56,6 +57,7 @@ type parser struct {
 	prompts                  int64
 	seenPrompt               bool
 	maxTokens, maxCompletion int64
+	maxOutput                int64
 	n, bestOf                int64
 }
 
@@ -83,7 +85,7 @@ func (p *parser) start(s Surface, body []byte) {
 	p.dec.Reset(&p.buf)
 	p.body, p.surface, p.env = body, s, Envelope{}
 	p.units, p.prompts, p.seenPrompt = 0, 1, false
-	p.maxTokens, p.maxCompletion, p.n, p.bestOf = 0, 0, 0, 0
+	p.maxTokens, p.maxCompletion, p.maxOutput, p.n, p.bestOf = 0, 0, 0, 0, 0
 }
 
 func (p *parser) read() *Error {
@@ -172,6 +174,14 @@ func (p *parser) take(name string, v jsontext.Value, at span) *Error {
 		return integer(name, v, &p.maxTokens)
 	case "max_completion_tokens":
 		return integer(name, v, &p.maxCompletion)
+	case "max_output_tokens":
+		return integer(name, v, &p.maxOutput)
+	case "background":
+		return p.background(v)
+	case "system", "instructions":
+		if name == p.surface.systemMember() {
+			p.units += estimateText(v)
+		}
 	case "n":
 		return positive(name, v, &p.n)
 	case "best_of":
@@ -207,8 +217,9 @@ func (p *parser) options(v jsontext.Value, at span) *Error {
 // prompt takes the messages, the prompt or the input.
 func (p *parser) prompt(name string, v jsontext.Value) *Error {
 	kind := v.Kind()
-	if kind != '[' && (kind != '"' || p.surface == ChatCompletions) {
-		if p.surface == ChatCompletions {
+	turns := name == "messages"
+	if kind != '[' && (kind != '"' || turns) {
+		if turns {
 			return badRequest(name, name+" must be an array")
 		}
 		return badRequest(name, name+" must be a string or an array")
@@ -222,6 +233,19 @@ func (p *parser) prompt(name string, v jsontext.Value) *Error {
 		p.prompts = countPrompts(v)
 	}
 	return nil
+}
+
+// background is a wish that cannot be met yet: the answer of a response that
+// runs by itself would have to be kept.
+func (p *parser) background(v jsontext.Value) *Error {
+	var yes bool
+	if p.surface != Responses {
+		return nil
+	}
+	if err := boolean("background", v, &yes); err != nil || !yes {
+		return err
+	}
+	return badRequest("background", "background responses are not offered here; leave background out and stream the answer")
 }
 
 // finish checks what must be there and works out the totals.
@@ -240,13 +264,20 @@ func (p *parser) finish() *Error {
 		}
 	} else {
 		limit := p.maxTokens
-		if p.surface == ChatCompletions {
+		switch p.surface {
+		case ChatCompletions:
 			e.Choices = max(p.n, 1)
 			if p.maxCompletion > 0 {
 				limit = p.maxCompletion
 			}
-		} else {
+		case Completions:
 			e.Choices = times(max(p.n, p.bestOf, 1), p.prompts)
+		case Responses:
+			limit = p.maxOutput
+		case Messages:
+			if limit <= 0 {
+				return badRequest("max_tokens", "max_tokens is required and must be above zero")
+			}
 		}
 		// A limit of zero or less is how some servers spell "no limit".
 		e.MaxOutput = times(max(limit, 0), e.Choices)

@@ -1,4 +1,5 @@
-// Package wire speaks the OpenAI wire format: it parses a request far enough to
+// Package wire speaks the formats of the surfaces that callers use, OpenAI's and
+// Anthropic's: it parses a request far enough to
 // decide on it, changes bodies by the least edit of their raw bytes, reads what
 // a caller wants from its headers, and writes errors the official SDKs understand.
 //
@@ -18,12 +19,18 @@ import "strconv"
 // Surface is one endpoint of the API, and so the shape of a request.
 type Surface uint8
 
-// The surfaces, named as in the OpenAI API.
+// The surfaces, named as in their APIs.
 const (
 	ChatCompletions Surface = iota
 	Completions
 	Embeddings
+	Responses
+	Messages    // Anthropic's
+	CountTokens // of Messages
 )
+
+// Anthropic says whether errors and headers are in Anthropic's form.
+func (s Surface) Anthropic() bool { return s == Messages || s == CountTokens }
 
 // String returns the name used as a metric label and in log lines.
 func (s Surface) String() string {
@@ -34,6 +41,12 @@ func (s Surface) String() string {
 		return "completions"
 	case Embeddings:
 		return "embeddings"
+	case Responses:
+		return "responses"
+	case Messages:
+		return "messages"
+	case CountTokens:
+		return "messages.count_tokens"
 	}
 	return "surface(" + strconv.Itoa(int(s)) + ")"
 }
@@ -43,9 +56,21 @@ func (s Surface) promptMember() string {
 	switch s {
 	case Completions:
 		return "prompt"
-	case Embeddings:
+	case Embeddings, Responses:
 		return "input"
 	default:
 		return "messages"
 	}
+}
+
+// systemMember names the member that holds what the model is told before, where
+// it has a member of its own.
+func (s Surface) systemMember() string {
+	switch s {
+	case Messages, CountTokens:
+		return "system"
+	case Responses:
+		return "instructions"
+	}
+	return ""
 }
