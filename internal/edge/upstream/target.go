@@ -47,7 +47,8 @@ func (t *target) url(path string) *url.URL {
 	u := t.base
 	path, query, _ := strings.Cut(path, "?")
 	path = "/" + strings.TrimLeft(path, "/")
-	if rest, ok := strings.CutPrefix(path, "/v1/"); ok && t.versioned {
+	first, rest, _ := strings.Cut(path[1:], "/")
+	if t.versioned && isVersion(first) || first == "openai" && strings.HasSuffix(t.prefix, "/openai") {
 		path = "/" + rest
 	}
 	u.Path = t.prefix + path
