@@ -25,6 +25,8 @@ type Model struct {
 	Breaker Breaker `yaml:"breaker"`
 	// Models that may serve a request instead, by the reason why this one does not.
 	Fallback Fallback `yaml:"fallback"`
+	// Tokens of input and output together that the model can hold. A request that cannot fit is refused at once. Default 0: not known.
+	Context int64 `yaml:"context" jsonschema:"minimum=0,maximum=1000000000"`
 	// How much may wait, and how long.
 	Queue Queue `yaml:"queue"`
 	// What is believed of the model's speed before anything was measured.

@@ -13,11 +13,15 @@ import (
 
 // Provider is one upstream: an endpoint to call, or a simulated one.
 type Provider struct {
-	// What it speaks: openai, or simulated for an upstream inside this process. Default openai.
+	// What it speaks: openai and all that is compatible, anthropic, gemini, azure, or simulated for an upstream inside this process. Default openai.
 	Kind Kind `yaml:"kind"`
-	// Where the API begins, such as https://api.example.com/v1. Needed for kind openai.
+	// Where the API begins, such as https://api.example.com/v1. Needed, but for kind simulated.
 	BaseURL string `yaml:"base_url"`
-	// Sent as a bearer token. Default none. Write ${NAME} to take it from the environment.
+	// Version of the API that is asked for, in the form of the kind. Only for anthropic and azure. Default 2023-06-01 for anthropic, 2024-10-21 for azure.
+	APIVersion string `yaml:"api_version"`
+	// Whether an endpoint of kind openai offers the Responses API. Default false: responses are translated to chat completions.
+	Responses bool `yaml:"responses"`
+	// Sent as the kind wants it, for openai as a bearer token. Default none. Write ${NAME} to take it from the environment.
 	APIKey Secret `yaml:"api_key"`
 	// Keys that take turns, in place of api_key; each has limits of its own. Default none.
 	APIKeys []Secret `yaml:"api_keys"`
@@ -47,12 +51,17 @@ type Kind string
 
 const (
 	OpenAI    Kind = "openai"
+	Anthropic Kind = "anthropic"
+	Gemini    Kind = "gemini"
+	Azure     Kind = "azure"
 	Simulated Kind = "simulated" // in the same process, for trying things out
 )
 
 func (k Kind) String() string { return string(k) }
 
-func (Kind) choices() []string { return []string{string(OpenAI), string(Simulated)} }
+func (Kind) choices() []string {
+	return []string{string(OpenAI), string(Anthropic), string(Gemini), string(Azure), string(Simulated)}
+}
 
 // HTTP is the protocol version of upstream calls.
 type HTTP string
@@ -93,10 +102,14 @@ func (p *Provider) setDefaults() {
 	p.Slots, p.Seed = 4, 1
 }
 
-// kindKeys are the keys that only one kind of provider has.
-var kindKeys = map[Kind][]string{
-	OpenAI:    {"base_url", "api_key", "api_keys", "headers", "http", "stream_usage", "timeouts"},
-	Simulated: {"slots", "service_mean", "seed"},
+// remote is every kind that is called over a network.
+var remote = []Kind{OpenAI, Anthropic, Gemini, Azure}
+
+// kindKeys are the keys that only some kinds of providers have.
+var kindKeys = map[string][]Kind{
+	"base_url": remote, "api_key": remote, "api_keys": remote, "headers": remote, "http": remote, "timeouts": remote,
+	"stream_usage": {OpenAI, Azure}, "responses": {OpenAI}, "api_version": {Anthropic, Azure},
+	"slots": {Simulated}, "service_mean": {Simulated}, "seed": {Simulated},
 }
 
 func (c *Config) checkProviders(d *document) {
@@ -113,14 +126,15 @@ func (c *Config) checkProviders(d *document) {
 }
 
 func (p *Provider) check(d *document, path string) {
-	for kind, keys := range kindKeys {
-		for _, key := range keys {
-			if at := join(path, key); kind != p.Kind && d.wrote(at) {
-				d.fail(at, "only for kind %s; this provider is %s", kind, p.Kind)
-			}
+	for key, kinds := range kindKeys {
+		if at := join(path, key); !slices.Contains(kinds, p.Kind) && d.wrote(at) {
+			d.fail(at, "only for kind %s; this provider is %s", listed(kinds), p.Kind)
 		}
 	}
-	if p.Kind == OpenAI {
+	if at := join(path, "api_version"); d.wrote(at) && !plainName(p.APIVersion) {
+		d.fail(at, "not a version, such as 2024-10-21")
+	}
+	if p.Kind != Simulated {
 		p.checkURL(d, path)
 	}
 	p.checkKeys(d, path)
@@ -130,6 +144,18 @@ func (p *Provider) check(d *document, path string) {
 		at := join(path, "day_zone")
 		d.fail(at, "%s is %v", d.quote(at, string(p.DayZone)), err)
 	}
+}
+
+// listed names kinds in a sentence.
+func listed(kinds []Kind) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	if n := len(names) - 1; n > 0 {
+		return strings.Join(names[:n], ", ") + " or " + names[n]
+	}
+	return names[0]
 }
 
 // checkURL never repeats the value: it may hold a credential.
