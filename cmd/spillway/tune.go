@@ -128,7 +128,7 @@ func (c *tuneCmd) live(ctx context.Context) error {
 	advice := ramp.Advise()
 	p.advise(pool, advice)
 	ramp.Slots = ramp.Concurrency()
-	p.limits(sim.Limits(cfg.Policy(), []sim.Profile{ramp.Profile}))
+	p.limits(sim.Limits(sim.PolicyOf(cfg), []sim.Profile{ramp.Profile}))
 	_, err = os.Stdout.WriteString(p.String())
 	return err
 }
