@@ -84,6 +84,27 @@ type KeyState struct {
 // headroom is what a useful concurrency has above what the limits feed on average.
 const headroom = 1.25
 
+// Feeds is how many calls a second the limits of all its keys let pass when each
+// takes so many tokens, with the margin that is kept from them; +Inf if none is known.
+func (d *Deployment) Feeds(tokens float64) (rate float64) {
+	for _, q := range d.Keys {
+		var r, t breaker.Pacer
+		r.Configure(q.Requests)
+		t.Configure(q.Tokens)
+		rate += min(r.Rate(time.Time{}), t.Rate(time.Time{})/max(tokens, 1))
+	}
+	return rate
+}
+
+// Useful is how many calls at once use up such a rate when each takes so long,
+// with headroom; 0 if nothing limits it.
+func Useful(rate float64, call time.Duration) int {
+	if math.IsInf(rate, 1) {
+		return 0
+	}
+	return int(math.Ceil(min(rate*call.Seconds()*headroom, math.MaxInt32)))
+}
+
 // state reads a deployment.
 func (d *deployment) state(now time.Time) DeploymentState {
 	state, why := d.breaker.State(now)
@@ -99,8 +120,6 @@ func (d *deployment) state(now time.Time) DeploymentState {
 		s.Keys = append(s.Keys, x)
 		rate += min(x.Requests, x.Tokens/d.pool.meanTokens())
 	}
-	if !math.IsInf(rate, 1) {
-		s.Concurrency = int(math.Ceil(rate * d.pool.service.Mean().Seconds() * s.Ratio * headroom))
-	}
+	s.Concurrency = Useful(rate, time.Duration(float64(d.pool.service.Mean())*s.Ratio))
 	return s
 }
