@@ -94,11 +94,11 @@ simulation:
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"# The concurrency of only should be 25: rpm 300, of each of 2 keys let pass 588 requests a minute of 2s each, and a quarter more.",
-		"only at chat: rpm 300, of each of 2 keys let pass 588 requests a minute; of 2s each they are used up by 20 at once, and 25 leave a quarter of headroom",
-		"left at pair: tpm 60000 / 200 a request, of each of 2 keys let pass 588 requests a minute; of 1s each they are used up by 10 at once, and 13 leave a quarter of headroom",
+		"# The concurrency of only should be 25: rpm 300, of each of 2 keys let pass 594 requests a minute of 2s each, and a quarter more.",
+		"only at chat: rpm 300, of each of 2 keys let pass 594 requests a minute; of 2s each they are used up by 20 at once, and 25 leave a quarter of headroom",
+		"left at pair: tpm 60000 / 200 a request, of each of 2 keys let pass 594 requests a minute; of 1s each they are used up by 10 at once, and 13 leave a quarter of headroom",
 		"warning: left at pair: concurrency 8 leaves its limits unused: they feed 10 calls at once, and 13 leave headroom",
-		"right at pair: rpm 60 let pass 58.8 requests a minute; of 4s each they are used up by 4 at once, and 5 leave a quarter of headroom",
+		"right at pair: rpm 60 let pass 59.4 requests a minute; of 4s each they are used up by 4 at once, and 5 leave a quarter of headroom",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in\n%s", want, out)

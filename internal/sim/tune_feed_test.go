@@ -23,7 +23,7 @@ func limited(concurrency, keys int, requests, tokens int64) *admit.Policy {
 }
 
 // A request of two seconds and a thousand tokens. What is kept from a limit is
-// 2 %, the headroom a quarter.
+// 1 %, the headroom a quarter.
 func TestFeeds(t *testing.T) {
 	for _, tt := range []struct {
 		keys             int
@@ -31,12 +31,12 @@ func TestFeeds(t *testing.T) {
 		busy, useful     int
 		fact, warn       string // with concurrency 40
 	}{
-		{1, 1200, 0, 40, 49, "us at chat: rpm 1200 let pass 1176 requests a minute; of 2s each they are used up by 40 at once, and 49 leave a quarter of headroom", ""},
-		{1, 1200, 600_000, 20, 25, "rpm 1200 and tpm 600000 / 1000 a request let pass 588 requests a minute", ""},
-		{2, 1200, 600_000, 40, 49, "rpm 1200 and tpm 600000 / 1000 a request, of each of 2 keys let pass 1176", ""},
-		{1, 6000, 0, 196, 245, "", "us at chat: concurrency 40 leaves its limits unused: they feed 196 calls at once, and 245 leave headroom"},
+		{1, 1200, 0, 40, 50, "us at chat: rpm 1200 let pass 1188 requests a minute; of 2s each they are used up by 40 at once, and 50 leave a quarter of headroom", ""},
+		{1, 1200, 600_000, 20, 25, "rpm 1200 and tpm 600000 / 1000 a request let pass 594 requests a minute", ""},
+		{2, 1200, 600_000, 40, 50, "rpm 1200 and tpm 600000 / 1000 a request, of each of 2 keys let pass 1188", ""},
+		{1, 6000, 0, 198, 248, "", "us at chat: concurrency 40 leaves its limits unused: they feed 198 calls at once, and 248 leave headroom"},
 		{1, 60, 0, 2, 3, "", "us at chat: concurrency 40 is out of reach: its limits feed 2 calls at once"},
-		{1, 1, 0, 1, 1, "rpm 1 let pass 0.98 requests a minute", "out of reach"},
+		{1, 1, 0, 1, 1, "rpm 1 let pass 0.99 requests a minute", "out of reach"},
 		{3, 0, 0, 0, 0, "", ""}, // no limit known
 	} {
 		t.Run(fmt.Sprintf("%dx%d,%d", tt.keys, tt.requests, tt.tokens), func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestFeedsByDeployment(t *testing.T) {
 	p.Models[0].Deployments = append(p.Models[0].Deployments, slow)
 	f := Profile{Model: "chat", Service: 2 * time.Second, Tokens: 1000, Calls: map[string]time.Duration{"eu": 6 * time.Second}}
 	feeds := Feeds(&p.Models[0], &f)
-	if len(feeds) != 2 || feeds[0].Useful != 25 || feeds[1].Useful != 74 {
+	if len(feeds) != 2 || feeds[0].Useful != 25 || feeds[1].Useful != 75 {
 		t.Errorf("%+v", feeds)
 	}
 }
@@ -96,7 +96,7 @@ func TestAdviceWithinLimits(t *testing.T) {
 		if got.Concurrency != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got.Concurrency, tt.want)
 		}
-		if tt.want == 25 && got.why.concurrency != "rpm 600 let pass 588 requests a minute of 2s each, and a quarter more" {
+		if tt.want == 25 && got.why.concurrency != "rpm 600 let pass 594 requests a minute of 2s each, and a quarter more" {
 			t.Errorf("%s: %s", tt.name, got.why.concurrency)
 		}
 	}

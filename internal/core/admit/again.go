@@ -10,12 +10,16 @@ import (
 // within the attempts of a request and within the budgets for further ones.
 // Another deployment is tried at once; the same one only if no other is left,
 // after a pause, and not if it was silent; a model to fall back to when this
-// one has nothing more to offer.
+// one has nothing more to offer, or one attempt is left.
 func (c *Controller) again(now time.Time, k *call, o *Outcome) bool {
 	if o.OK || o.CallerGone || o.Sent || k.first || k.sent >= c.policy.Retry.Attempts || !c.mayRepeat(now, k.tenant()) {
 		return false
 	}
 	p, fault := k.pool(), o.fault()
+	last := k.sent+1 == c.policy.Retry.Attempts && k.sent > 1
+	if last && !p.other(now, k.deployment) && c.fallBack(now, k, fault) {
+		return true
+	}
 	if !p.retired && (o.Retryable || fault == Denied) {
 		k.avoid = k.deployment
 		at, ok := now, true
@@ -85,10 +89,11 @@ func (c *Controller) mayRepeat(now time.Time, t *tenant) bool {
 		return false
 	}
 	percent, reserve := int64(max(f.Percent, 0)), int64(max(f.Reserve, 0))
-	whole := reserve * int64(max(len(c.byName), 1))
+	whole, part := reserve*int64(max(len(c.byName), 1)), int64(max(f.Concurrent, 0))
 	return t.again.Sum(now) < t.firsts.Sum(now)*percent/100+reserve &&
 		c.repeats.Sum(now) < c.firsts.Sum(now)*percent/100+whole &&
-		int64(c.repeating) < max(int64(c.runs)*int64(max(f.Concurrent, 0))/100, whole)
+		int64(t.repeating) < max(int64(t.active)*part/100, reserve) &&
+		int64(c.repeating) < max(int64(c.runs)*part/100, whole)
 }
 
 // repeated books a further attempt.
@@ -97,6 +102,7 @@ func (c *Controller) repeated(now time.Time, k *call) {
 	c.repeats.Add(now, 1)
 	if !k.repeat {
 		k.repeat = true
+		k.tenant().repeating++
 		c.repeating++
 	}
 }

@@ -31,6 +31,7 @@ func (c *Controller) judge(now time.Time, k *call, o *Outcome) {
 		return // the keys have changed
 	}
 	q, present := d.keys[k.key], k.epoch == d.breaker.Epoch()
+	defer d.flag()
 	until := now.Add(min(o.RetryAfter, pauseMost))
 	switch fault {
 	case NoFault:

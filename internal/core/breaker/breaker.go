@@ -104,6 +104,15 @@ func (b *Breaker) State(now time.Time) (State, Why) {
 // Run is how many calls have failed in a row.
 func (b *Breaker) Run() int { return b.run }
 
+// Failing is the share of failures in the window, once it means anything.
+func (b *Breaker) Failing(now time.Time) float64 {
+	if b.window.failed == 0 {
+		return 0
+	}
+	failed, n := b.window.count(now, b.policy.Window)
+	return float64(failed) / float64(max(n, b.policy.MinCount, 1))
+}
+
 // Opens is when an open breaker lets a probe pass; the zero time if it is not open.
 func (b *Breaker) Opens(now time.Time) time.Time {
 	if b.advance(now); b.state == Open {
@@ -131,6 +140,10 @@ func (b *Breaker) Step(now time.Time) int {
 	return 0
 }
 
+// Troubled says that there may be less than all: it is not closed, or has
+// failures to look at.
+func (b *Breaker) Troubled() bool { return b.state != Closed || b.window.failed > 0 }
+
 // Share is the part of the capacity, in [0, 1], that may be used now. A probe
 // is no capacity.
 func (b *Breaker) Share(now time.Time) float64 {
@@ -155,7 +168,7 @@ func (b *Breaker) trust(now time.Time) float64 {
 
 // Calls is how many calls of slots may run now that began in this epoch.
 func (b *Breaker) Calls(now time.Time, slots int) int {
-	if b.state == Closed && b.window.failed == 0 { // the usual case, without arithmetic
+	if !b.Troubled() { // the usual case, without arithmetic
 		return slots
 	}
 	switch b.advance(now); b.state {
