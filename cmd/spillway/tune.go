@@ -125,10 +125,16 @@ func (c *tuneCmd) live(ctx context.Context) error {
 	p := patch{config: cfg}
 	p.say("Thresholds for %s, from a ramp of %s. Merge the settings into the file.", filepath.Base(c.Config), c.Target)
 	p.ramp(ramp)
+	policy := sim.PolicyOf(cfg)
 	advice := ramp.Advise()
+	for i := range policy.Models {
+		if policy.Models[i].Name == pool {
+			advice = advice.Within(&policy.Models[i], &ramp.Profile)
+		}
+	}
 	p.advise(pool, advice)
 	ramp.Slots = ramp.Concurrency()
-	p.limits(sim.Limits(cfg.Policy(), []sim.Profile{ramp.Profile}))
+	p.limits(sim.Limits(policy, []sim.Profile{ramp.Profile}))
 	_, err = os.Stdout.WriteString(p.String())
 	return err
 }
@@ -251,9 +257,9 @@ func (p *patch) advise(model string, a sim.Advice) {
 		only = &sim.Deployment{Provider: ds[0].Provider, Model: ds[0].Model}
 	case a.Concurrency == 0:
 	case len(ds) == 1: // the patch would lose what else is said of it
-		p.say("The concurrency of %s should be %d.", ds[0].Name, a.Concurrency)
+		p.say("The concurrency of %s should be %d%s.", ds[0].Name, a.Concurrency, a.Because())
 	default:
-		p.say("The concurrency of all deployments of %s together should be %d.", model, a.Concurrency)
+		p.say("The concurrency of all deployments of %s together should be %d%s.", model, a.Concurrency, a.Because())
 	}
 	settings := a.Patch(model, only)
 	if settings != "" && !p.begun {

@@ -141,6 +141,7 @@ func (t *Tuned) try(w World, index int, at func(load float64) func() (Source, er
 		t.Advice.Concurrency = u.Slots
 		t.Advice.why.concurrency = fmt.Sprintf("the upstream has %d slots; what is sent beyond waits there, unseen, and what is not sent leaves them idle", u.Slots)
 	}
+	t.Advice = t.Advice.Within(&w.Policy.Models[index], &t.Profile)
 	return nil
 }
 
@@ -186,7 +187,8 @@ func profile(w World, name string, workload func() (Source, error)) (*Profile, e
 	p := &Profile{Model: name, Slots: r.room(name).slots(), Tenants: map[string]float64{}}
 	rng := rand.New(rand.NewPCG(w.Seed, 0x5e1))
 	var service, patience sketch
-	tokens := 0.0
+	tokens, sites := 0.0, r.room(name).sites
+	calls := make([]float64, len(sites))
 	for {
 		a, ok, err := s.Next()
 		if err != nil {
@@ -202,6 +204,15 @@ func profile(w World, name string, workload func() (Source, error)) (*Profile, e
 		work := u.draw(rng, &a)
 		service.add(work.total)
 		patience.add(bearable(w.Policy, &a, work).Seconds())
+		for i, s := range sites {
+			calls[i] += s.server.mean(&a)
+		}
+	}
+	if r.named {
+		p.Calls = map[string]time.Duration{}
+		for i, s := range sites {
+			p.Calls[s.name] = durationOf(calls[i] / float64(max(p.Requests, 1)))
+		}
 	}
 	p.Service, p.Service95 = durationOf(service.mean()), durationOf(service.quantile(0.95))
 	p.Patience = durationOf(patience.quantile(0.9))

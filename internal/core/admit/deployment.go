@@ -35,12 +35,17 @@ type deployment struct {
 	ages    predict.Ages
 	slow    float64 // by the ages of its running calls; at least 1
 	tally   Tally
+	times   times
 	told    breaker.State // as the last Change said
 	warned  bool
 }
 
 // pace is how long calls take beside what is expected of the pool's.
 type pace struct{ first, total meter.Mean }
+
+// times are how long its good calls took of late, in seconds, as operators ask
+// for it: nothing is decided by them.
+type times struct{ first, total meter.Hist }
 
 // key is one credential of the provider with what it allows.
 type key struct {

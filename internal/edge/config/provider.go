@@ -88,6 +88,8 @@ type Timeouts struct {
 	Idle time.Duration `yaml:"idle" jsonschema:"exclusiveMinimum=0"`
 	// The whole call. Default 3600s. Smaller cuts long answers off.
 	Total time.Duration `yaml:"total" jsonschema:"exclusiveMinimum=0"`
+	// How long a connection serves new calls, give or take a tenth, or off. Default 5m. Smaller follows a name that moves sooner, and connects more often.
+	ConnectionAge Threshold `yaml:"connection_age" jsonschema:"exclusiveMinimum=0"`
 }
 
 func (p *Provider) setDefaults() {
@@ -98,6 +100,8 @@ func (p *Provider) setDefaults() {
 		FirstToken: 120 * time.Second,
 		Idle:       60 * time.Second,
 		Total:      3600 * time.Second,
+
+		ConnectionAge: Threshold(5 * time.Minute),
 	}
 	p.Slots, p.Seed = 4, 1
 }
