@@ -10,12 +10,12 @@ import (
 // keeps the slots of each pool of a policy and whatever waits for them; the
 // idea is in the rules of each pool. Limits, classes, watermarks and bounds of
 // the policy do not count unless the rules say so. It never repeats a failed
-// call, and nothing is ever due by itself: what it drops, it drops when a slot
-// is free.
+// call. What it drops, it drops when a slot is free or its rules send one.
 type baseline struct {
 	policy    *admit.Policy
 	pools     map[string]*slotPool // by model
-	customers map[string]int       // index of each tenant in the policy
+	order     []*slotPool
+	customers map[string]int // index of each tenant in the policy
 	tickets   map[admit.ID]*ticket
 	seq       uint64
 	outcome   admit.Outcome    // reused: what the present Finish was told
@@ -29,6 +29,10 @@ type rules struct {
 	enter   func(now time.Time, t *ticket) *refusal // on arrival; nil lets it in
 	drop    func(now time.Time, t *ticket) *refusal // when its turn has come; nil lets it run
 	started func(now time.Time, t *ticket)          // it runs
+	// choose is where the next goes; without it that is the least loaded deployment
+	// with a free slot.
+	choose func(now time.Time, t *ticket) *slots
+	due    func() time.Time // from when on the next may go; zero if nothing waits, nil if time does not matter
 	// ended says that it ran and is over, or left the line by itself. o is nil
 	// if nothing was sent.
 	ended func(now time.Time, t *ticket, o *admit.Outcome)
@@ -66,6 +70,7 @@ func newBaseline(p *admit.Policy, idea func(*slotPool) rules) *baseline {
 		pool := newSlotPool(&p.Models[i], p.Tenants)
 		pool.rules = idea(pool)
 		b.pools[pool.model.Name] = pool
+		b.order = append(b.order, pool)
 	}
 	return b
 }
@@ -91,6 +96,9 @@ func (b *baseline) Offer(now time.Time, r admit.Request) []admit.Decision {
 		return b.out
 	}
 	b.dispatch(now, p, admit.StageFree)
+	if t.deployment == nil && b.tickets[r.ID] == t {
+		b.out = append(b.out, admit.Decision{ID: r.ID, Verdict: admit.Queue, Stage: admit.StageQueue})
+	}
 	return b.out
 }
 
@@ -118,11 +126,32 @@ func (b *baseline) Cancel(now time.Time, id admit.ID) []admit.Decision {
 	return b.out
 }
 
-// Tick has nothing to do.
-func (b *baseline) Tick(time.Time) []admit.Decision { return nil }
+// Tick sends what may go by now.
+func (b *baseline) Tick(now time.Time) []admit.Decision {
+	b.out = b.out[:0]
+	for _, p := range b.order {
+		if p.due != nil {
+			b.dispatch(now, p, admit.StageDispatch)
+		}
+	}
+	return b.out
+}
 
-// Next is never.
-func (b *baseline) Next() time.Time { return time.Time{} }
+// Observe changes nothing.
+func (b *baseline) Observe(time.Time, string, int, admit.Sample) []admit.Decision { return nil }
+
+// Next is when rules send one by time.
+func (b *baseline) Next() (next time.Time) {
+	for _, p := range b.order {
+		if p.due == nil {
+			continue
+		}
+		if at := p.due(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
 
 // ticket makes one for a request, or says why there can be none; it is then
 // good for the refusal only.
@@ -159,7 +188,13 @@ func (b *baseline) ticket(r *admit.Request) (*ticket, *refusal) {
 // dispatch fills the free slots.
 func (b *baseline) dispatch(now time.Time, p *slotPool, stage admit.Stage) {
 	for p.running < p.slots && p.waiting > 0 {
+		if p.due != nil && p.due().After(now) {
+			return
+		}
 		t := p.next(now)
+		if t == nil { // those that wait do so for a certain slot
+			return
+		}
 		b.leaveLine(t)
 		if p.drop != nil {
 			if no := p.drop(now, t); no != nil {
@@ -167,14 +202,18 @@ func (b *baseline) dispatch(now time.Time, p *slotPool, stage admit.Stage) {
 				continue
 			}
 		}
-		t.deployment = p.pick()
+		if p.choose != nil {
+			t.deployment = p.choose(now, t)
+		} else {
+			t.deployment = p.pick()
+		}
 		t.deployment.running++
 		p.running++
 		if p.started != nil {
 			p.started(now, t)
 		}
 		b.out = append(b.out, admit.Decision{
-			ID: t.id, Verdict: admit.Run, Stage: stage, Deployment: t.deployment.name, Wait: now.Sub(t.arrived),
+			ID: t.id, Verdict: admit.Run, Stage: stage, Deployment: t.deployment.name, Key: t.deployment.key, Wait: now.Sub(t.arrived),
 		})
 	}
 }

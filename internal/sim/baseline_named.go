@@ -23,6 +23,9 @@ var ideas = []struct {
 	{"vtc", "virtual token counter: least tokens by weight first; bounds as rr", plainly(newVTC)},
 	{"limits", "the tenants' requests a minute as configured, then depth", plainly(newLimits)},
 	{"breaker", "limits, with a circuit breaker at half of the calls failing", plainly(newBreaker)},
+	{"uncontrolled", "sends all at once, deployments in turn, without any bound", plainly(uncontrolled)},
+	{"fixed-pace", "each deployment at 0.8 of its told limits; first come, first served; drops the expired", plainly(fixedPace)},
+	{"adaptive-pace", "the same, slower by 0.7 at a 429 and faster with time", plainly(adaptivePace)},
 	{"oracle", "first come, first served, knowing the true service times", func(t Truth) func(*slotPool) rules { return newOracle(t, false) }},
 	{"oracle-rank", "best class first, knowing the true service times", func(t Truth) func(*slotPool) rules { return newOracle(t, true) }},
 }

@@ -21,6 +21,9 @@ type slotPool struct {
 // slots are those of one deployment.
 type slots struct {
 	name    string
+	index   int
+	keys    int
+	key     int // of the last call
 	total   int
 	running int
 }
@@ -56,6 +59,7 @@ type ticket struct {
 	first, total time.Duration // oracle: true times
 	end          time.Time     // oracle: when it will be done, once it runs
 	place        int           // oracle: among those that run
+	works        []work        // oracle: by deployment
 }
 
 func newSlotPool(m *admit.Model, tenants []admit.Tenant) *slotPool {
@@ -63,8 +67,8 @@ func newSlotPool(m *admit.Model, tenants []admit.Tenant) *slotPool {
 	for i := range tenants {
 		p.customers[i] = customer{index: i, tenant: &tenants[i]}
 	}
-	for _, d := range m.Deployments {
-		p.deployments = append(p.deployments, slots{name: d.Name, total: d.Concurrency})
+	for i, d := range m.Deployments {
+		p.deployments = append(p.deployments, slots{name: d.Name, index: i, keys: max(len(d.Keys), 1), total: d.Concurrency})
 		p.slots += d.Concurrency
 	}
 	return p
@@ -84,6 +88,9 @@ func (p *slotPool) pick() *slots {
 	p.turn = (p.turn + 1) % n
 	return best
 }
+
+// nextKey takes the keys in turn.
+func (d *slots) nextKey() { d.key = (d.key + 1) % d.keys }
 
 // expired drops what has missed its deadline already.
 func expired(now time.Time, t *ticket) *refusal {

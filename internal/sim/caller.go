@@ -11,8 +11,9 @@ type visit struct {
 	arrival  Arrival
 	manners  *Manners
 	room     *room
-	counts   *counts // of its tenant and class
-	work     work
+	counts   *counts   // of its tenant and class
+	normal   float64   // its luck: a standard normal variate
+	work     work      // on the first server of its pool
 	intended time.Time // first try
 
 	id       admit.ID
@@ -22,6 +23,9 @@ type visit struct {
 	firstAt  time.Time // the first token came
 	attempt  int
 	state    state
+	queue    *room // where it waits
+	site     *site // where it runs
+	key      int
 	job      job
 	failure  admit.Outcome
 	promised time.Duration // predicted wait
@@ -66,7 +70,8 @@ func (r *Run) arrive(a Arrival) {
 		v.manners = polite
 	}
 	if v.room != nil {
-		v.work = v.room.server.draw(r.drawing, &a)
+		v.normal = r.drawing.NormFloat64()
+		v.work = v.room.first().work(v.normal, &a)
 	}
 	v.counts = r.tally.offered(r, v)
 	if a.Deadline > 0 && !v.manners.Patient {
@@ -116,8 +121,12 @@ func (r *Run) queued(v *visit, d *admit.Decision) {
 		v.promised = d.Wait
 	}
 	v.state = waiting
-	v.room.waiting[v.arrival.Class]++
-	v.room.joined(v)
+	v.queue = v.room
+	if d.Model != "" {
+		v.queue = r.room(d.Model)
+	}
+	v.queue.waiting[v.arrival.Class]++
+	v.queue.joined(v)
 }
 
 // unqueue takes a visit off the queue.
@@ -125,25 +134,30 @@ func (r *Run) unqueue(v *visit) {
 	if v.state != waiting {
 		return
 	}
-	v.room.waiting[v.arrival.Class]--
-	v.room.parted(v)
+	v.queue.waiting[v.arrival.Class]--
+	v.queue.parted(v)
 	v.state = outside
 }
 
 // begin sends a visit upstream.
-func (r *Run) begin(v *visit) {
-	v.room.served(r.now, v)
+func (r *Run) begin(v *visit, d *admit.Decision) {
+	x := r.site(v, d)
+	x.room.served(r.now, v)
 	r.unqueue(v)
-	v.state, v.started = running, r.now
+	v.state, v.started, v.site, v.key, v.job = running, r.now, x, d.Key, job{}
 	r.tally.began(r, v)
-	if o, ok := v.room.server.admit(r.now, v.arrival.Input+v.arrival.Output, r.manners); !ok {
+	x.called(r.now)
+	tokens := v.arrival.Input + v.arrival.Output
+	if o, after, ok := x.server.admit(r.now, d.Key, tokens, r.manners); !ok {
+		x.refusedBy(r.now, &o)
 		v.failure = o
-		r.at(r.now.Add(time.Millisecond), event{kind: kindFailure, visit: v, gen: v.gen})
+		r.at(r.now.Add(after), event{kind: kindFailure, visit: v, gen: v.gen})
 		return
 	}
+	x.took(r.now, tokens)
 	r.lastJob++
-	v.job = job{visit: v, work: v.work, seq: r.lastJob}
-	v.room.server.begin(r.now, &v.job)
+	v.job = job{visit: v, work: v.workOf(x.server), seq: r.lastJob}
+	x.server.begin(r.now, &v.job)
 }
 
 // answered is the end of a complete answer.
@@ -156,6 +170,10 @@ func (r *Run) answered(v *visit) {
 	if v.arrival.Deadline > 0 && done.After(v.intended.Add(v.arrival.Deadline)) {
 		how = endLate
 	}
+	if !v.arrival.Stream {
+		r.observe(v)
+	}
+	v.site.cost += v.site.price.Of(v.arrival.Input, v.arrival.Output)
 	id := v.id
 	o := admit.Outcome{Status: 200, OK: true, Known: true, Input: v.arrival.Input, Output: v.arrival.Output}
 	r.tally.worked(r, v, how == endOnTime)
@@ -166,6 +184,12 @@ func (r *Run) answered(v *visit) {
 // failed is the end of an attempt that the upstream did not take.
 func (r *Run) failed(v *visit) {
 	id := v.id
+	if v.failure.Fault == admit.Throttled {
+		r.observe(v)
+	}
+	if r.now.Sub(v.started) > instant {
+		r.tally.worked(r, v, false)
+	}
 	ds := r.decider.Finish(r.now, id, v.failure)
 	for i := range ds {
 		if ds[i].ID == id { // the policy tries again by itself
@@ -176,6 +200,7 @@ func (r *Run) failed(v *visit) {
 	}
 	delete(r.visits, id)
 	v.state = outside
+	v.counts.errors++
 	r.take(ds)
 	wait := v.failure.RetryAfter
 	if wait == 0 {
@@ -227,7 +252,8 @@ func (r *Run) leave(v *visit, how ending) {
 	case waiting:
 		r.unqueue(v)
 	case running:
-		v.room.server.drop(r.now, &v.job)
+		v.site.left(r.now, v)
+		v.site.server.drop(r.now, &v.job)
 		r.tally.worked(r, v, false)
 	}
 	r.close(v, how)

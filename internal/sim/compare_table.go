@@ -65,6 +65,11 @@ func (c *Comparison) Table() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "%d requests in %.0f s; offered work %.1f %% of the capacity\n", first.Offered, first.Duration, percent(first.OfferedWork))
+	if rows := first.deploymentRows(); rows != nil {
+		b.WriteByte('\n')
+		writeRows(&b, rows)
+		fmt.Fprintf(&b, "deployments as under %s\n", c.Order[0])
+	}
 	if n := len(first.Tenants); n < 2 || n >= fewTenants {
 		return b.String()
 	}

@@ -71,6 +71,7 @@ func FromConfig(c *config.Config) (ups map[string]Upstream, kinds []Kind) {
 		ups[name] = Upstream{
 			Slots: u.Slots, Mean: u.Mean, First: u.FirstToken, PerInput: u.PerInputToken, PerOutput: u.PerOutputToken,
 			Noise: float64(u.Noise) / 100, Slowdown: float64(u.Slowdown) / 100,
+			Limit: Limit{Requests: int(u.Requests), Tokens: u.Tokens, Per: u.Per, RetryAfter: u.RetryAfter},
 		}
 	}
 	for _, k := range c.Simulation.Callers {
@@ -135,9 +136,9 @@ func Survey(w World, s Source) (*Offered, error) {
 		}
 		if !rooms[p] {
 			rooms[p] = true
-			o.Slots += float64(p.server.Slots)
+			o.Slots += float64(p.slots())
 		}
-		o.Work += p.server.mean(&a)
+		o.Work += p.mean(&a)
 	}
 	return o, nil
 }

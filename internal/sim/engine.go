@@ -9,9 +9,12 @@ import (
 
 // World is what a run is made of besides its arrivals.
 type World struct {
-	Policy    *admit.Policy       // with its defaults filled
-	Upstreams map[string]Upstream // by pool name; one that is missing has the pool's slots and the model's prior times
-	Decider   string              // see Deciders; "" is ours
+	Policy *admit.Policy // with its defaults filled
+	// Upstreams by name of a deployment, or of a pool for all its other
+	// deployments together. What is missing has the slots of the policy and the
+	// model's prior times.
+	Upstreams map[string]Upstream
+	Decider   string // see Deciders; "" is ours
 	Seed      uint64
 	Length    time.Duration // arrivals after it are not made; 0 means all of them
 	Script    []Happening   // what happens to the world, in order of time
@@ -41,22 +44,16 @@ type Run struct {
 	timeline timeline
 	visits   map[admit.ID]*visit
 	pools    map[string]*room
-	order    []*room // by first use, for iteration
+	order    []*room // as in the policy
+	sites    map[string]*site
+	servers  []*server
+	named    bool // deployments have servers of their own
 	drawing  *rand.Rand
 	manners  *rand.Rand
 	spare    []*visit
 	next     Arrival // the source's next, if more
 	more     bool
 	tally    *tally
-}
-
-// room is one pool in a run: its upstream and who waits for it.
-type room struct {
-	name    string
-	server  *server
-	waiting [admit.NumClasses]int
-	lanes   map[laneKey]*lane
-	front   []ghost // whose lane is empty
 }
 
 // Simulate runs the world until its arrivals and what follows from them have ended.
@@ -70,9 +67,10 @@ func Simulate(w World, s Source) (*Result, error) {
 
 func newRun(w World, s Source) (*Run, error) {
 	r := &Run{
-		world: w, source: s, now: epoch, visits: map[admit.ID]*visit{}, pools: map[string]*room{},
+		world: w, source: s, now: epoch, visits: map[admit.ID]*visit{}, pools: map[string]*room{}, sites: map[string]*site{},
 		drawing: rand.New(rand.NewPCG(w.Seed, 0x5e1)), manners: rand.New(rand.NewPCG(w.Seed, 0xca11e5)),
 	}
+	r.rooms()
 	name := w.Decider
 	if name == "" {
 		name = "ours"
@@ -82,17 +80,7 @@ func newRun(w World, s Source) (*Run, error) {
 		return nil, err
 	}
 	r.decider = d
-	for i := range w.Policy.Models {
-		m := &w.Policy.Models[i]
-		u, ok := w.Upstreams[m.Name]
-		if !ok {
-			u = Upstream{Slots: slotsOf(m), First: m.Prior.First, PerInput: m.Prior.PerInput, PerOutput: m.Prior.PerOutput, Noise: 0.25}
-		}
-		p := &room{name: m.Name, server: newServer(u), lanes: map[laneKey]*lane{}}
-		r.pools[m.Name] = p
-		r.order = append(r.order, p)
-	}
-	r.tally = newTally(w.Policy)
+	r.tally = newTally(r)
 	for _, h := range w.Script {
 		r.at(epoch.Add(h.At), event{kind: kindDo, do: func() { h.Do(r) }})
 		if h.Ends {
@@ -169,8 +157,8 @@ func (r *Run) soonest() (at time.Time, what source) {
 			at, what = t, w
 		}
 	}
-	for _, p := range r.order {
-		earlier(p.server.next(), upstream)
+	for _, s := range r.servers {
+		earlier(s.next(), upstream)
 	}
 	if len(r.timeline.list) > 0 {
 		earlier(r.timeline.list[0].at, planned)
@@ -226,19 +214,27 @@ func (r *Run) happen(e event) {
 
 // progress lets the upstream whose mark is passed first go on.
 func (r *Run) progress() {
-	for _, p := range r.order {
-		if t := p.server.next(); t.IsZero() || t.After(r.now) {
+	for _, s := range r.servers {
+		if t := s.next(); t.IsZero() || t.After(r.now) {
 			continue
 		}
-		j, done := p.server.pass(r.now)
+		j, done := s.pass(r.now)
 		v := j.visit
 		if !done {
 			v.firstAt = r.now
+			r.observe(v)
 			r.decider.FirstByte(r.now, v.id)
 			return
 		}
 		r.answered(v)
 		return
+	}
+}
+
+// observe tells the policy what the headers of an answer say.
+func (r *Run) observe(v *visit) {
+	if s := v.site.server; s.Limit.Headers {
+		r.take(r.decider.Observe(r.now, v.site.name, v.key, s.told(r.now, v.key)))
 	}
 }
 
@@ -252,7 +248,7 @@ func (r *Run) take(ds []admit.Decision) {
 		case admit.Queue:
 			r.queued(v, d)
 		case admit.Run:
-			r.begin(v)
+			r.begin(v, d)
 		case admit.Reject:
 			r.refused(v, d)
 		}
@@ -268,7 +264,7 @@ func (r *Run) Service(id admit.ID) (first, total time.Duration) {
 	if v == nil {
 		return 0, 0
 	}
-	speed := v.room.server.speed()
+	speed := v.room.first().speed()
 	return durationOf(v.work.first / speed), durationOf(v.work.total / speed)
 }
 

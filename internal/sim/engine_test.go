@@ -187,7 +187,7 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 			if ends != r.Offered || r.Offered == 0 {
 				t.Errorf("%d requests, %d ends", r.Offered, ends)
 			}
-			if work := r.GoodputWork + r.WastedWork; work > 1.0001 {
+			if work := r.GoodputWork + r.WastedWork; work > 1.0001 && !unbound[name] {
 				t.Errorf("%.2f of the slot time was spent", work)
 			}
 		})

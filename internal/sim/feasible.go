@@ -32,7 +32,7 @@ type laneKey struct {
 }
 
 func (p *room) lane(v *visit) *lane {
-	if v.lane != nil {
+	if v.lane != nil && p == v.room {
 		return v.lane
 	}
 	key := laneKey{v.arrival.Tenant, v.arrival.Class}
@@ -41,7 +41,9 @@ func (p *room) lane(v *visit) *lane {
 		l = &lane{}
 		p.lanes[key] = l
 	}
-	v.lane = l
+	if p == v.room {
+		v.lane = l
+	}
 	return l
 }
 
@@ -86,7 +88,7 @@ func (p *room) served(now time.Time, v *visit) {
 }
 
 func (p *room) judge(now time.Time, gs []ghost) {
-	speed := p.server.speed()
+	speed := p.first().speed()
 	for i := range gs {
 		if g := &gs[i]; !now.Add(durationOf(g.need / speed)).After(g.deadline) {
 			g.counts.feasible++

@@ -21,6 +21,7 @@ var measures = map[string]func(*Figures) float64{
 	"refusals":     func(f *Figures) float64 { return float64(f.Refusals) },
 	"refused":      func(f *Figures) float64 { return percent(f.Refused) },
 	"failed":       func(f *Figures) float64 { return percent(float64(f.Failed) / float64(max(f.Offered, 1))) },
+	"errors":       func(f *Figures) float64 { return percent(float64(f.Errors) / float64(max(f.Attempts, 1))) },
 	"attempts":     func(f *Figures) float64 { return f.AttemptsPerOffered },
 	"upstream":     func(f *Figures) float64 { return f.RunsPerOffered },
 	"refusal-mean": func(f *Figures) float64 { return f.RefusalMean },
@@ -41,12 +42,19 @@ var wholeMeasures = map[string]func(*Result) float64{
 		}
 		return *r.Recovery
 	},
+	"throughput": func(r *Result) float64 { return float64(r.OnTime) / r.Duration },
 	// of the clairvoyant's goodput, if the scenario is also played with it
 	"of-oracle": func(r *Result) float64 {
 		if r.OracleWork == nil {
 			return 0
 		}
 		return percent(r.GoodputWork / *r.OracleWork)
+	},
+	"of-oracle-count": func(r *Result) float64 {
+		if r.OracleCount == nil {
+			return 0
+		}
+		return percent(r.GoodputCount / *r.OracleCount)
 	},
 }
 
@@ -56,6 +64,9 @@ func measureNames() []string {
 		names = append(names, n)
 	}
 	for n := range wholeMeasures {
+		names = append(names, n)
+	}
+	for n := range deploymentMeasures {
 		names = append(names, n)
 	}
 	slices.Sort(names)
@@ -73,6 +84,13 @@ func (e *Expectation) measure(s *Scenario, results map[string]*Result) (float64,
 	}
 	if f := wholeMeasures[e.Measure]; f != nil {
 		return f(r), nil
+	}
+	if f := deploymentMeasures[e.Measure]; f != nil {
+		xs, err := r.named(e.Who)
+		if err != nil {
+			return 0, err
+		}
+		return f(r, xs, e.After)
 	}
 	if _, err := path.Match(e.Who, ""); err != nil {
 		return 0, fmt.Errorf("%q: %w", e.Who, err)

@@ -48,6 +48,9 @@ const (
 // newOracle makes the rules of a clairvoyant.
 func newOracle(truth Truth, byClass bool) func(*slotPool) rules {
 	return func(p *slotPool) rules {
+		if many, ok := truth.(manyTruth); ok && many.Apart(p.model.Name) {
+			return newSpreadOracle(p, many, byClass)
+		}
 		o := &oracle{pool: p, truth: truth, byClass: byClass}
 		for i := range o.plans {
 			o.plans[i] = newPlan(p.slots)

@@ -54,15 +54,20 @@ const OutcomeMark = "---- outcome"
 type parser struct {
 	s       *Scenario
 	line    int
-	slotted bool // the upstream's own slots were said
+	slotted bool     // the upstream's own slots were said
+	current int      // the model that lines are about
+	named   []string // deployments that have a line of their own
+	truths  []truth  // of their upstreams
+	where   string   // the deployment that a happening is about; "" is all
 	rates   []rated
 }
 
 // rated is a rate that could be told in multiples of what the slots can do,
 // and is known only at the end.
 type rated struct {
-	text string
-	set  func(float64)
+	text   string
+	caller int
+	set    func(float64)
 }
 
 // facts are the words that a line may begin with.
@@ -73,21 +78,33 @@ func init() { // a map literal would refer to itself through parser.fact
 		"seed": one(func(p *parser, v string) (err error) { p.s.Seed, err = strconv.ParseUint(v, 10, 64); return err }),
 		"for":  one(func(p *parser, v string) (err error) { p.s.Length, err = positive(v); return err }),
 		"slots": func(p *parser, v []string) (err error) {
+			if len(p.named) > 0 {
+				return fmt.Errorf("deployments have lines of their own: say slots=N there")
+			}
+			if p.current > 0 {
+				return fmt.Errorf("only the first model can have it: use lines \"deployment NAME slots=N\"")
+			}
 			p.s.Policy.Models[0].Deployments, err = deployments(v)
 			return err
 		},
-		"service":  (*parser).service,
-		"upstream": (*parser).upstream,
-		"prior":    (*parser).prior,
-		"observe":  none(func(p *parser) { p.s.Policy.Observe = true }),
-		"queue":    (*parser).queue,
-		"class":    (*parser).class,
-		"retry":    (*parser).retry,
-		"tenant":   (*parser).tenant,
-		"caller":   (*parser).caller,
-		"at":       (*parser).at,
-		"policies": (*parser).policies,
-		"expect":   (*parser).expect,
+		"model":      one((*parser).begin),
+		"deployment": (*parser).deployment,
+		"balance":    one((*parser).balance),
+		"score":      (*parser).score,
+		"breaker":    (*parser).breaker,
+		"fallback":   (*parser).fallback,
+		"service":    (*parser).service,
+		"upstream":   (*parser).upstream,
+		"prior":      (*parser).prior,
+		"observe":    none(func(p *parser) { p.s.Policy.Observe = true }),
+		"queue":      (*parser).queue,
+		"class":      (*parser).class,
+		"retry":      (*parser).retry,
+		"tenant":     (*parser).tenant,
+		"caller":     (*parser).caller,
+		"at":         (*parser).at,
+		"policies":   (*parser).policies,
+		"expect":     (*parser).expect,
 	}
 }
 
@@ -225,8 +242,14 @@ func (p *parser) finish() error {
 	if s.Length == 0 {
 		return fmt.Errorf("it does not say how long it is: add a line like \"for 60s\"")
 	}
-	if len(s.Policy.Models[0].Deployments) == 0 {
-		return fmt.Errorf("it does not say how many slots there are: add a line like \"slots 16\"")
+	for i := range s.Policy.Models {
+		m := &s.Policy.Models[i]
+		if len(m.Deployments) == 0 && i == 0 {
+			return fmt.Errorf("it does not say how many slots there are: add a line like \"slots 16\"")
+		}
+		if len(m.Deployments) == 0 {
+			return fmt.Errorf("model %s has no deployment: add a line like \"deployment %s-1 slots=16\" below its own", m.Name, m.Name)
+		}
 	}
 	if len(s.Callers) == 0 {
 		return fmt.Errorf("nobody calls: add a line like \"caller app rate=1x deadline=8s\"")
@@ -234,7 +257,9 @@ func (p *parser) finish() error {
 	if !p.slotted {
 		s.Upstream.Slots = s.slots()
 	}
-	perSlot := 1 / s.Upstream.mean(&Arrival{Input: 100, Output: 200})
+	if err := p.upstreams(); err != nil {
+		return err
+	}
 	for _, r := range p.rates {
 		share, relative := strings.CutSuffix(r.text, "x")
 		f, err := amount(share)
@@ -242,7 +267,7 @@ func (p *parser) finish() error {
 			return fmt.Errorf("rate %s: %w", r.text, err)
 		}
 		if relative {
-			f *= float64(s.Upstream.Slots) * perSlot
+			f *= s.capacity(s.Callers[r.caller].Model)
 		}
 		r.set(f)
 	}

@@ -23,10 +23,11 @@ func (c *Comparison) Report(w io.Writer) error {
 	}
 	p := page{
 		Policy: c.Order[0], Offered: r.Offered, Span: (time.Duration(r.Duration) * time.Second).String(), Work: inPercent(r.OfferedWork),
-		Tiles:    tiles(r),
-		Policies: c.policyRows(),
-		Tenants:  r.tenantRows(),
-		Columns:  explained(),
+		Tiles:     tiles(r),
+		Policies:  c.policyRows(),
+		Tenants:   r.tenantRows(),
+		Upstreams: r.deploymentRows(),
+		Columns:   explained(),
 	}
 	for _, draw := range []func() (figure, error){
 		func() (figure, error) { return drawRequests(r) },
@@ -34,6 +35,7 @@ func (c *Comparison) Report(w io.Writer) error {
 		func() (figure, error) { return drawWaits(r) },
 		func() (figure, error) { return drawQueues(r) },
 		func() (figure, error) { return drawTenants(r) },
+		func() (figure, error) { return drawCalls(r) },
 		func() (figure, error) { return c.drawPolicies() },
 	} {
 		f, err := draw()
@@ -57,6 +59,7 @@ type page struct {
 	Tiles              []tile
 	Figures            []figure
 	Policies, Tenants  [][]string // the first row is the head
+	Upstreams          [][]string
 	Columns            []explanation
 }
 

@@ -77,6 +77,13 @@ summary { cursor: pointer; color: var(--soft); font-size: .9rem; margin-top: .6r
 {{template "table" .}}
 </section>
 {{- end}}
+{{- with .Upstreams}}
+<section>
+<h2>Deployments in figures</h2>
+<p>Under the policy {{$.Policy}}. Limited and failed are shares of its calls; slots are calls at once; used is what was accepted of what its limit allowed.</p>
+{{template "table" .}}
+</section>
+{{- end}}
 </main>
 </body>
 </html>

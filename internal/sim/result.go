@@ -36,6 +36,7 @@ type Figures struct {
 	Refusals int64   `json:"refusals"` // attempts refused, also from the queue
 	Left     int64   `json:"left"`
 	Failed   int64   `json:"failed"`
+	Errors   int64   `json:"errors"` // attempts that ended with a failure of the upstream
 	// Overshed is what was refused or expired beyond what the clairvoyant
 	// refuses, as a share of offered.
 	Overshed *float64 `json:"overshed"`
@@ -51,6 +52,7 @@ type Figures struct {
 	LatencyMean float64 `json:"latency_mean_s"`
 	LatencyP99  float64 `json:"latency_p99_s"`
 
+	Attempts           int64   `json:"attempts"`
 	AttemptsPerOffered float64 `json:"attempts_per_offered"`
 	RunsPerOffered     float64 `json:"runs_per_offered"`
 	WastedWork         float64 `json:"wasted_work"` // slot time on anything else, over all there was
@@ -70,18 +72,21 @@ type Result struct {
 	// PossibleWork is the slot time that an upstream which never idles while
 	// anything fresh is wanted could have spent, over all there was: what was
 	// asked, carried over for as long as the most patient caller waits.
-	PossibleWork float64            `json:"possible_work"`
-	Duration     float64            `json:"duration_s"`
-	Stages       map[string]int64   `json:"refusals_by_stage"`
-	Tenants      map[string]Figures `json:"tenants,omitempty"`
-	Classes      map[string]Figures `json:"classes"`
+	PossibleWork float64             `json:"possible_work"`
+	Duration     float64             `json:"duration_s"`
+	Stages       map[string]int64    `json:"refusals_by_stage"`
+	Tenants      map[string]Figures  `json:"tenants,omitempty"`
+	Classes      map[string]Figures  `json:"classes"`
+	Deployments  []DeploymentFigures `json:"deployments,omitempty"` // that have upstreams of their own
 
 	Course []Second `json:"-"`
 	Groups []Group  `json:"-"` // in order of first appearance
 
-	counts   []*counts
-	courses  []*course
-	capacity float64 // slot-seconds
+	counts    []*counts
+	courses   []*course
+	sites     []*record
+	leastCost float64 // dollars, of the same answers
+	capacity  float64 // slot-seconds
 }
 
 // Group is one group of callers in one class.
@@ -135,6 +140,17 @@ func (t *tally) result(r *Run) *Result {
 			out.Stages[admit.Stage(stage).String()] = n
 		}
 	}
+	out.sites = r.records()
+	for _, p := range r.order {
+		if p.bill != nil {
+			out.leastCost += p.bill.least() / 1e6
+		}
+	}
+	if r.named {
+		for _, x := range out.sites {
+			out.Deployments = append(out.Deployments, out.deployment(x))
+		}
+	}
 	return out
 }
 
@@ -150,7 +166,7 @@ func (c *counts) add(o *counts) {
 		c.requests[i] += n
 	}
 	c.offered, c.attempts, c.runs, c.admitted = c.offered+o.offered, c.attempts+o.attempts, c.runs+o.runs, c.admitted+o.admitted
-	c.refusals, c.feasible = c.refusals+o.refusals, c.feasible+o.feasible
+	c.refusals, c.feasible, c.errors = c.refusals+o.refusals, c.feasible+o.feasible, c.errors+o.errors
 	c.demand, c.onTime, c.wasted, c.waitError = c.demand+o.demand, c.onTime+o.onTime, c.wasted+o.wasted, c.waitError+o.waitError
 	c.waits.merge(&o.waits)
 	c.answered.merge(&o.answered)
@@ -162,7 +178,7 @@ func (c *counts) figures(capacity float64) Figures {
 	offered := float64(max(c.offered, 1))
 	admitted := float64(max(c.admitted, 1))
 	f := Figures{
-		Offered: c.offered, OnTime: c.requests[endOnTime], Expired: c.requests[endExpired], Refusals: c.refusals, Left: c.requests[endLeft], Failed: c.requests[endFailed],
+		Offered: c.offered, OnTime: c.requests[endOnTime], Expired: c.requests[endExpired], Refusals: c.refusals, Left: c.requests[endLeft], Failed: c.requests[endFailed], Errors: c.errors,
 		GoodputCount: float64(c.requests[endOnTime]) / offered, GoodputWork: c.onTime / capacity, OfferedWork: c.demand / capacity,
 		ServedLate: float64(c.requests[endLate]) / admitted, ExpiredInQueue: float64(c.requests[endExpired]) / admitted,
 		RejectedFeasible: float64(c.feasible) / offered, Refused: float64(c.requests[endRefused]) / offered,
@@ -170,7 +186,7 @@ func (c *counts) figures(capacity float64) Figures {
 		WaitMean: c.waits.mean(), WaitP95: c.waits.quantile(0.95), WaitP99: c.waits.quantile(0.99),
 		WaitMAE: c.waitError / float64(max(c.waits.n, 1)), LatencyMean: c.latency.mean(), LatencyP99: c.latency.quantile(0.99),
 		QueueP95: c.answered.quantile(0.95), QueueP99: c.answered.quantile(0.99),
-		AttemptsPerOffered: float64(c.attempts) / offered, RunsPerOffered: float64(c.runs) / offered,
+		Attempts: c.attempts, AttemptsPerOffered: float64(c.attempts) / offered, RunsPerOffered: float64(c.runs) / offered,
 		WastedWork: c.wasted / capacity, SlotSeconds: c.onTime,
 	}
 	return f

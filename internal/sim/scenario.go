@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,10 +19,12 @@ type Scenario struct {
 	Length   time.Duration
 	Policy   admit.Policy
 	Upstream Upstream
-	Callers  []Caller
-	Script   []Happening
-	Expects  []Expectation
-	Policies []string // deciders to play it with; the first is the one that is plotted
+	// Upstreams by deployment, of those that have a line of their own.
+	Upstreams map[string]Upstream
+	Callers   []Caller
+	Script    []Happening
+	Expects   []Expectation
+	Policies  []string // deciders to play it with; the first is the one that is plotted
 	// Static are requests a minute by tenant that only policies without a better idea enforce: "limits" and "breaker".
 	Static map[string]int64
 }
@@ -55,10 +58,10 @@ func (s *Scenario) Play(policy string, check func(Decider, time.Time)) (*Result,
 	p.Defaults()
 	callers := slices.Clone(s.Callers)
 	for i := range callers {
-		callers[i].Model = scenarioModel
+		callers[i].Model = cmp.Or(callers[i].Model, p.Models[0].Name)
 	}
 	w := World{
-		Policy: &p, Upstreams: map[string]Upstream{scenarioModel: s.Upstream}, Decider: policy, Seed: s.Seed, Length: s.Length, Script: s.Script, Check: check,
+		Policy: &p, Upstreams: s.upstreams(), Decider: policy, Seed: s.Seed, Length: s.Length, Script: s.Script, Check: check,
 	}
 	return Simulate(w, Poisson(callers, s.Length, s.Seed))
 }
@@ -124,6 +127,33 @@ func (e *Expectation) met(got float64) bool {
 // slots is the slots that the gateway was told of.
 func (s *Scenario) slots() int { return slotsOf(&s.Policy.Models[0]) }
 
+// upstreams are those of the world.
+func (s *Scenario) upstreams() map[string]Upstream {
+	if len(s.Upstreams) > 0 {
+		return s.Upstreams
+	}
+	return map[string]Upstream{s.Policy.Models[0].Name: s.Upstream}
+}
+
+// capacity is the requests a second that a model's upstreams can serve.
+func (s *Scenario) capacity(model string) (rate float64) {
+	usual := &Arrival{Input: 100, Output: 200}
+	if len(s.Upstreams) == 0 {
+		return float64(s.Upstream.Slots) * (1 / s.Upstream.mean(usual))
+	}
+	for i := range s.Policy.Models {
+		m := &s.Policy.Models[i]
+		if m.Name != cmp.Or(model, s.Policy.Models[0].Name) {
+			continue
+		}
+		for _, d := range m.Deployments {
+			u := s.Upstreams[d.Name]
+			rate += float64(u.Slots) / u.mean(usual)
+		}
+	}
+	return rate
+}
+
 // change is a happening that gives the decider a changed policy.
 func change(f func(*admit.Policy)) func(*Run) {
 	return func(r *Run) {
@@ -149,10 +179,21 @@ func change(f func(*admit.Policy)) func(*Run) {
 // upstreams is a happening that changes every upstream.
 func upstreams(f func(*server)) func(*Run) {
 	return func(r *Run) {
-		for _, p := range r.order {
-			p.server.advance(r.now)
-			f(p.server)
+		for _, s := range r.servers {
+			s.advance(r.now)
+			f(s)
 		}
+	}
+}
+
+// on is a happening that changes the upstream of a deployment, or with "" all.
+func on(deployment string, f func(time.Time, *server)) func(*Run) {
+	return func(r *Run) {
+		upstreams(func(s *server) {
+			if x := r.sites[deployment]; deployment == "" || x != nil && x.server == s {
+				f(r.now, s)
+			}
+		})(r)
 	}
 }
 

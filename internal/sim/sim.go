@@ -48,6 +48,7 @@ type Decider interface {
 	FirstByte(now time.Time, id admit.ID)
 	Finish(now time.Time, id admit.ID, o admit.Outcome) []admit.Decision
 	Cancel(now time.Time, id admit.ID) []admit.Decision
+	Observe(now time.Time, deployment string, key int, s admit.Sample) []admit.Decision
 	Tick(now time.Time) []admit.Decision
 	Next() time.Time
 }

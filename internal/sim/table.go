@@ -29,31 +29,35 @@ func (r *Result) Table() string {
 		fmt.Fprintf(&b, "; recovered after %.0f s", *r.Recovery)
 	}
 	b.WriteByte('\n')
+	if rows := r.deploymentRows(); rows != nil {
+		writeRows(&b, rows)
+	}
 	return b.String()
 }
 
 const plotWidth, plotHeight = 60, 8
 
-// Plot is the number of requests waiting over time, as text.
+// Plot is the number of requests waiting over time, as text, and the calls to
+// each deployment that has an upstream of its own.
 func (r *Result) Plot() string {
-	return drawn("requests waiting", r.Course, func(s *Second) float64 {
+	return drawn("requests waiting", r.Course, plotHeight, func(second int) float64 {
 		n := 0
-		for _, w := range s.Waiting {
+		for _, w := range r.Course[second].Waiting {
 			n += int(w)
 		}
 		return float64(n)
-	})
+	}) + r.callPlots()
 }
 
-func drawn(caption string, course []Second, f func(*Second) float64) string {
+func drawn(caption string, course []Second, height int, f func(second int) float64) string {
 	values := make([]float64, len(course))
 	for i := range course {
-		values[i] = f(&course[i])
+		values[i] = f(i)
 	}
 	if len(values) == 0 {
 		return ""
 	}
-	text := asciigraph.Plot(values, asciigraph.Height(plotHeight), asciigraph.Width(plotWidth), asciigraph.Precision(0),
+	text := asciigraph.Plot(values, asciigraph.Height(height), asciigraph.Width(plotWidth), asciigraph.Precision(0),
 		asciigraph.Caption(fmt.Sprintf("%s, over %d s", caption, len(values))))
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -37,6 +37,7 @@ type counts struct {
 	runs     int64
 	admitted int64 // attempts that were queued or run
 	refusals int64
+	errors   int64 // attempts that ended with a failure of the upstream
 	feasible int64 // requests refused first although they would have made it
 
 	demand float64 // slot-seconds of all requests
@@ -87,10 +88,14 @@ type Second struct {
 // secondOf numbers the seconds of a run, which begins with a whole one.
 func secondOf(at time.Time) int { return int(at.Unix() - epoch.Unix()) }
 
-func newTally(p *admit.Policy) *tally {
+func newTally(r *Run) *tally {
 	t := &tally{byKey: map[countsKey]*counts{}}
-	for i := range p.Models {
-		t.capacity += float64(slotsOf(&p.Models[i]))
+	for i, p := range r.order {
+		if r.named {
+			t.capacity += float64(p.usable(r.world.Policy))
+		} else {
+			t.capacity += float64(slotsOf(&r.world.Policy.Models[i]))
+		}
 	}
 	return t
 }
@@ -116,8 +121,8 @@ func (t *tally) until(r *Run) {
 		for class, n := range p.waiting {
 			s.Waiting[class] += int32(n)
 		}
-		s.Running += int32(p.server.running)
-		s.Slots += float32(min(slotsNow(r.world.Policy, p.name), p.server.Slots))
+		s.Running += int32(p.running())
+		s.Slots += float32(p.usable(r.world.Policy))
 	}
 }
 
@@ -158,7 +163,7 @@ func (t *tally) offered(r *Run, v *visit) *counts {
 	}
 	c.offered++
 	if v.room != nil {
-		asked := v.work.total * v.room.server.slow
+		asked := v.room.asked(v)
 		c.demand += asked
 		t.second(r.now).Asked += float32(asked)
 	}
@@ -204,6 +209,7 @@ func (t *tally) worked(r *Run, v *visit, inTime bool) {
 		to = r.end
 	}
 	spent := max(to.Sub(v.started).Seconds(), 0)
+	v.site.busy += spent
 	if inTime {
 		v.counts.onTime += spent
 	} else {
@@ -220,6 +226,9 @@ func (t *tally) closed(r *Run, v *visit, how ending) {
 		c.course.second(v.intended).left++
 	case endOnTime:
 		s.OnTime++
+		if v.room.bill != nil {
+			v.room.bill.answered(v)
+		}
 		c.course.second(v.intended).onTime++
 		done := r.now
 		if v.arrival.Stream {

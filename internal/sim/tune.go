@@ -182,8 +182,8 @@ func profile(w World, name string, workload func() (Source, error)) (*Profile, e
 	if err != nil {
 		return nil, err
 	}
-	u := r.room(name).server.Upstream
-	p := &Profile{Model: name, Slots: u.Slots, Tenants: map[string]float64{}}
+	u := r.room(name).first().Upstream
+	p := &Profile{Model: name, Slots: r.room(name).slots(), Tenants: map[string]float64{}}
 	rng := rand.New(rand.NewPCG(w.Seed, 0x5e1))
 	var service, patience sketch
 	tokens := 0.0

@@ -28,19 +28,9 @@ func (p *parser) service(words []string) error {
 	})
 }
 
-// upstream says what the upstream has that the gateway was not told.
-func (p *parser) upstream(words []string) error {
-	u := &p.s.Upstream
-	p.slotted = slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "slots=") })
-	return readOptions(words, map[string]func(string) error{
-		"slots": integer(&u.Slots), "queue": integer(&u.Queue), "requests": integer(&u.Limit.Requests), "tokens": integer(&u.Limit.Tokens),
-		"per": duration(&u.Limit.Per), "retry-after": toggle(&u.Limit.RetryAfter),
-	})
-}
-
 // prior says what the operator believes of the service time.
 func (p *parser) prior(words []string) error {
-	prior := &p.s.Policy.Models[0].Prior
+	prior := &p.model().Prior
 	if len(words) == 1 && !strings.Contains(words[0], "=") {
 		prior.PerInput, prior.PerOutput = 1, 1
 		return duration(&prior.First)(words[0])
@@ -51,7 +41,7 @@ func (p *parser) prior(words []string) error {
 }
 
 func (p *parser) queue(words []string) error {
-	q := &p.s.Policy.Models[0].Queue
+	q := &p.model().Queue
 	orders := map[string]admit.Order{"adaptive": admit.Adaptive, "fifo": admit.FIFO, "lifo": admit.LIFO}
 	return readOptions(words, map[string]func(string) error{
 		"tenant": integer(&q.PerTenant), "total": integer(&q.Total), "bytes": integer(&q.Bytes), "work": duration(&q.Work),
@@ -85,7 +75,8 @@ func (p *parser) class(words []string) error {
 func (p *parser) retry(words []string) error {
 	r := &p.s.Policy.Retry
 	return readOptions(words, map[string]func(string) error{
-		"percent": integer(&r.Percent), "reserve": integer(&r.Reserve), "attempts": integer(&r.Attempts),
+		"percent": integer(&r.Percent), "reserve": integer(&r.Reserve), "attempts": integer(&r.Attempts), "backoff": duration(&r.Backoff),
+		"failover": integer(&r.Failover.Percent), "failover-reserve": integer(&r.Failover.Reserve), "failover-at-once": integer(&r.Failover.Concurrent),
 	})
 }
 
@@ -120,10 +111,11 @@ func (p *parser) caller(words []string) error {
 		"retries": integer(&c.Manners.Retries), "hasty": toggle(&c.Manners.Hasty), "told": number(&c.Manners.Told), "leave": number(&c.Manners.Leave),
 		"patient": toggle(&c.Manners.Patient), "capped": toggle(&c.Manners.Capped),
 		"input": integer(&c.Input), "output": integer(&c.Output), "spread": number(&c.Spread),
+		"model": func(v string) error { c.Model = v; return p.knows(v) },
 	})
 	i := len(p.s.Callers)
 	p.s.Callers = append(p.s.Callers, c)
-	p.rates = append(p.rates, rated{rate, func(f float64) { p.s.Callers[i].Rate = f }})
+	p.rates = append(p.rates, rated{rate, i, func(f float64) { p.s.Callers[i].Rate = f }})
 	return err
 }
 
@@ -138,131 +130,6 @@ func deadlines(c *Caller) func(string) error {
 		}
 		return duration(&c.Deadline)(from)
 	}
-}
-
-// at says what happens, and perhaps until when.
-func (p *parser) at(words []string) error {
-	if len(words) < 2 {
-		return fmt.Errorf("give a time and what happens then")
-	}
-	var at, until time.Duration
-	if err := duration(&at)(words[0]); err != nil {
-		return err
-	}
-	what, rest := words[1], words[2:]
-	if n := len(rest); n >= 2 && rest[n-2] == "until" {
-		if err := duration(&until)(rest[n-1]); err != nil {
-			return err
-		}
-		if until <= at {
-			return fmt.Errorf("it ends at %v, before it begins", until)
-		}
-		rest = rest[:n-2]
-	}
-	f := happenings[what]
-	if f == nil {
-		return unknownWord("happening", what, keys(happenings))
-	}
-	begin, end, err := f(p, at, until, rest)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if begin != nil {
-		p.s.Script = append(p.s.Script, Happening{At: at, Do: begin})
-	}
-	if until > 0 {
-		if end == nil {
-			end = func(*Run) {}
-		}
-		p.s.Script = append(p.s.Script, Happening{At: until, Do: end, Ends: true})
-	}
-	return nil
-}
-
-// happenings make what a word means to a run: its beginning, and what ends it.
-var happenings = map[string]func(p *parser, at, until time.Duration, v []string) (begin, end func(*Run), err error){
-	"slow": func(_ *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
-		f, err := single(v, amount)
-		if err == nil && f == 0 {
-			err = fmt.Errorf("a factor of zero")
-		}
-		return upstreams(func(s *server) { s.slow = f }), upstreams(func(s *server) { s.slow = 1 }), err
-	},
-	"fail": func(_ *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
-		share, err := single(v, amount)
-		return upstreams(func(s *server) { s.failing = share }), upstreams(func(s *server) { s.failing = 0 }), err
-	},
-	"down": func(_ *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
-		if len(v) > 0 {
-			err = fmt.Errorf("takes no value")
-		}
-		return upstreams(func(s *server) { s.down = true }), upstreams(func(s *server) { s.down = false }), err
-	},
-	"limit": func(p *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
-		was, now := p.s.Upstream.Limit, p.s.Upstream.Limit
-		err = readOptions(v, map[string]func(string) error{
-			"requests": integer(&now.Requests), "tokens": integer(&now.Tokens), "per": duration(&now.Per), "retry-after": toggle(&now.RetryAfter),
-		})
-		set := func(l Limit) func(*Run) {
-			return upstreams(func(s *server) { s.Limit, s.limiter = l, newLimiter(l) })
-		}
-		return set(now), set(was), err
-	},
-	"slots": func(p *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
-		ds, err := deployments(v)
-		was := p.s.Policy.Models[0].Deployments
-		set := func(ds []admit.Deployment) func(*Run) {
-			return change(func(q *admit.Policy) { q.Models[0].Deployments = ds })
-		}
-		return set(ds), set(was), err
-	},
-	"tenant": func(p *parser, _, _ time.Duration, v []string) (begin, end func(*Run), err error) {
-		var l admit.Limits
-		if len(v) == 0 {
-			return nil, nil, fmt.Errorf("which tenant?")
-		}
-		err = readOptions(v[1:], map[string]func(string) error{"requests": integer(&l.Requests), "tokens": integer(&l.Tokens)})
-		set := func(l admit.Limits) func(*Run) {
-			return change(func(q *admit.Policy) {
-				for i := range q.Tenants {
-					if q.Tenants[i].Name == v[0] {
-						q.Tenants[i].Limits = map[string]admit.Limits{"": l}
-					}
-				}
-			})
-		}
-		return set(l), set(admit.Limits{}), err
-	},
-	"rate": func(p *parser, at, until time.Duration, v []string) (begin, end func(*Run), err error) {
-		if len(v) != 2 {
-			return nil, nil, fmt.Errorf("give a caller and a rate")
-		}
-		i := slices.IndexFunc(p.s.Callers, func(c Caller) bool { return c.Name == v[0] })
-		if i < 0 {
-			return nil, nil, fmt.Errorf("no caller %q has been named above", v[0])
-		}
-		p.rates = append(p.rates, rated{v[1], func(f float64) {
-			c := &p.s.Callers[i]
-			before := c.Rate
-			for _, x := range c.Changes {
-				if x.At <= at {
-					before = x.Rate
-				}
-			}
-			c.Changes = append(c.Changes, RateChange{at, f})
-			if until > 0 {
-				c.Changes = append(c.Changes, RateChange{until, before})
-			}
-		}})
-		return nil, nil, nil
-	},
-}
-
-func single[T any](v []string, f func(string) (T, error)) (t T, err error) {
-	if len(v) != 1 {
-		return t, fmt.Errorf("takes one value, not %d", len(v))
-	}
-	return f(v[0])
 }
 
 func (p *parser) policies(words []string) error {
@@ -289,7 +156,7 @@ func (p *parser) expect(words []string) error {
 	if policy, m, ok := strings.Cut(words[0], ":"); ok {
 		e.Policy, e.Measure = policy, m
 	}
-	if measures[e.Measure] == nil && wholeMeasures[e.Measure] == nil {
+	if measures[e.Measure] == nil && wholeMeasures[e.Measure] == nil && deploymentMeasures[e.Measure] == nil {
 		return unknownWord("measure", e.Measure, measureNames())
 	}
 	words = words[1:]
@@ -297,8 +164,8 @@ func (p *parser) expect(words []string) error {
 		e.Who, words = words[0], words[1:]
 	}
 	if words[0] == "after" {
-		if e.Measure != "ontime" || len(words) < 2 {
-			return fmt.Errorf("only \"ontime\" can be cut by time: ontime light after 40s >= 99%%")
+		if !cutByTime[e.Measure] || len(words) < 2 {
+			return fmt.Errorf("only \"ontime\" can be cut by time, and of deployments calls, share, limited and utilisation: ontime light after 40s >= 99%%")
 		}
 		if err := duration(&e.After)(words[1]); err != nil {
 			return err
@@ -309,7 +176,7 @@ func (p *parser) expect(words []string) error {
 		return fmt.Errorf("end with >=, <= or == and a value")
 	}
 	e.Op = words[0]
-	v, err := amount(strings.TrimRight(words[1], "%s"))
+	v, err := amount(strings.TrimRight(words[1], "%s$"))
 	e.Value = v
 	p.s.Expects = append(p.s.Expects, e)
 	return err

@@ -10,12 +10,16 @@ import (
 // within the attempts of a request and within the budgets for further ones.
 // Another deployment is tried at once; the same one only if no other is left,
 // after a pause, and not if it was silent; a model to fall back to when this
-// one has nothing more to offer.
+// one has nothing more to offer, or one attempt is left.
 func (c *Controller) again(now time.Time, k *call, o *Outcome) bool {
 	if o.OK || o.CallerGone || o.Sent || k.first || k.sent >= c.policy.Retry.Attempts || !c.mayRepeat(now, k.tenant()) {
 		return false
 	}
 	p, fault := k.pool(), o.fault()
+	last := k.sent+1 == c.policy.Retry.Attempts && k.sent > 1
+	if last && !p.other(now, k.deployment) && c.fallBack(now, k, fault) {
+		return true
+	}
 	if !p.retired && (o.Retryable || fault == Denied) {
 		k.avoid = k.deployment
 		at, ok := now, true

@@ -116,6 +116,8 @@ func (p *pool) affine(now time.Time, w *want, rank int) int {
 }
 
 // candidates puts the picks into numbers: those that are fast enough, or all.
+// Calls that failed count as running, as they would if they had been answered:
+// who fails at once would else look idle and draw everything.
 func (p *pool) candidates(now time.Time, w *want) {
 	p.cands, p.fit = p.cands[:0], p.fit[:0]
 	need := p.service.Need(w.est, w.stream, 50).Seconds()
@@ -128,8 +130,9 @@ func (p *pool) candidates(now time.Time, w *want) {
 				continue
 			}
 			p.fit = append(p.fit, i)
+			slots := max(d.calls(now), 1)
 			p.cands = append(p.cands, route.Candidate{
-				Running: d.running, Slots: max(d.calls(now), 1), Time: time,
+				Running: d.running + int(d.breaker.Failing(now)*float64(slots)), Slots: slots, Time: time,
 				Cost: float64(d.policy.Price.Of(w.input, w.est.Output)), Quality: d.quality(w.task), Turn: max(d.served, p.turns),
 			})
 		}

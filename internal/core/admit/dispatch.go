@@ -199,7 +199,7 @@ func (c *Controller) late(now time.Time, k *call, d *deployment) bool {
 		return false
 	}
 	confidence := 50
-	if p.waiting() > 1 {
+	if p.waiting() > 1 && k.most == anyRank { // who waits for a cheaper place did not have to
 		confidence = c.policy.Classes[k.lane.class].Confidence
 	}
 	need := float64(p.service.Need(k.est, k.stream, confidence)) * max(d.ratio(k.stream), 1)

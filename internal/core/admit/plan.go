@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/predict"
@@ -79,14 +80,20 @@ func (c *Controller) instead(p *plan) (names []string) {
 	if p.verdict != Reject || p.pool == nil {
 		return nil
 	}
+	causes := [...]Cause{CauseOverloaded, CauseError}
+	list := causes[:1]
 	switch p.stage {
-	case StageCapacity, StageShed, StageWait, StageBound:
+	case StageCapacity: // its breakers are open
+		list = causes[:]
+	case StageShed, StageWait, StageBound:
 	default:
 		return nil
 	}
-	for _, name := range p.pool.policy.Fallback[CauseOverloaded] {
-		if q := c.byModel[name]; q != nil && q != p.pool {
-			names = append(names, name)
+	for _, cause := range list {
+		for _, name := range p.pool.policy.Fallback[cause] {
+			if q := c.byModel[name]; q != nil && q != p.pool && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names

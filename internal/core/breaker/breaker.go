@@ -104,6 +104,15 @@ func (b *Breaker) State(now time.Time) (State, Why) {
 // Run is how many calls have failed in a row.
 func (b *Breaker) Run() int { return b.run }
 
+// Failing is the share of failures in the window, once it means anything.
+func (b *Breaker) Failing(now time.Time) float64 {
+	if b.window.failed == 0 {
+		return 0
+	}
+	failed, n := b.window.count(now, b.policy.Window)
+	return float64(failed) / float64(max(n, b.policy.MinCount, 1))
+}
+
 // Opens is when an open breaker lets a probe pass; the zero time if it is not open.
 func (b *Breaker) Opens(now time.Time) time.Time {
 	if b.advance(now); b.state == Open {

@@ -7,18 +7,19 @@ import (
 
 const (
 	perMinute  = 60.0
-	burstShare = 50     // a fiftieth of a minute's limit may go at once
-	safety     = 0.98   // of a limit that is known; with the burst it is all of it
+	burstShare = 200    // half a hundredth of a minute's limit may go at once
+	safety     = 0.99   // of a limit that is known; with the burst it is all of it
 	caution    = 0.95   // of what the provider says is left, over the time until it is back
 	keepLeft   = 50     // below a fiftieth of the limit, only what is left counts
 	moves      = 0.1    // of its span: a window whose end moves so far is none that is fixed
 	plenty     = 10     // a tenth of the limit
-	decrease   = 0.9    // after a 429
+	justBelow  = 0.985  // of the rate that met a 429 is the last good one
+	decrease   = 0.93   // after a 429
 	curve      = 0.0015 // of the recovery: a share of the good rate by the cube of a second
 	beyond     = 0.01   // the same above the good rate
 	probe      = 0.005  // and by the second, beside
 	holdSends  = 60.0   // amounts sent between two 429s at the same rate
-	holdMost   = 5.0    // and seconds at most
+	holdMost   = 4.0    // and seconds at most
 	tolerated  = 0.02   // share of refusals that is none of the rate's making
 	fewest     = 40     // times what was refused must have passed, for a share to mean anything
 	epoch      = time.Second
@@ -254,7 +255,7 @@ func (p *Pacer) Refused(now time.Time, n int64, until time.Time) {
 	if p.good > 0 {
 		rate = min(p.learnt(now), max(rate, p.cut/2))
 	}
-	p.good = max(rate, idleRate/perMinute)
+	p.good = max(justBelow*rate, idleRate/perMinute)
 	p.hold = 0
 	if math.Abs(p.good-before) < before/8 { // met where it was met before: no need to ask soon again
 		p.hold = min(holdSends/p.good, holdMost)

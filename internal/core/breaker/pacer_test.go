@@ -158,7 +158,7 @@ func pace(t *testing.T, kind string, span time.Duration, tells string) {
 	switch {
 	case tells == "headers" && (l3 > 0.01 || u1 < 0.95*perSecond || u2 < 0.475*perSecond):
 		t.Error("with headers: want at most 1 % of 429 and 95 % used")
-	case kind == "bucket" && (l3 > 0.03 || u1 < 0.97*perSecond || u2 < 0.485*perSecond):
+	case kind == "bucket" && (l3 > 0.03 || u1 < 0.97*perSecond || u2 < 0.48*perSecond):
 		t.Error("a bucket: want at most 3 % of 429 and 97 % used")
 	case (kind == "bucket" || tells == "headers") && (recovered < 0 || recovered > 15):
 		t.Error("want 95 % of the limit within 15 s of its return")
