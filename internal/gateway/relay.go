@@ -46,7 +46,7 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 	defer scratches.Put(buf)
 	buf.chunks.Reset()
 	finished := false
-	var events int64
+	events := -int64(resp.Held()) // those are no tokens
 	for {
 		ev, err := resp.Next()
 		if err != nil {
@@ -157,7 +157,7 @@ func (x *exchange) breakOff(e *wire.Error) {
 // estimate stands in for usage that the upstream did not tell: an event is
 // about a token.
 func (x *exchange) estimate(events int64, o *admit.Outcome) {
-	if o.Known || events == 0 {
+	if o.Known || events <= 0 {
 		return
 	}
 	o.Input, o.Output = x.envelope.Input, events

@@ -212,6 +212,9 @@ func isLast(name []byte) bool {
 	return false
 }
 
+// Held is how many events before the first content Next has yet to return.
+func (r *Response) Held() int { return len(r.held) }
+
 // Buffered reports whether Next returns without waiting for the upstream, so
 // that the relay may put off its flush.
 func (r *Response) Buffered() bool {
