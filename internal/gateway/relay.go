@@ -27,7 +27,7 @@ type scratch struct {
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // relay passes a stream on, event by event. The status is sent with the first
-// event: before it everything can still be retried, by us or by the caller.
+// content: before it everything can still be retried, by us or by the caller.
 func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool, o *admit.Outcome, start time.Time) error {
 	x.g.gate.FirstByte(d.ID)
 	x.record.TTFT = time.Since(x.record.Arrived)
@@ -46,7 +46,7 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 	defer scratches.Put(buf)
 	buf.chunks.Reset()
 	finished := false
-	var events int64
+	events := -int64(resp.Held()) // those are no tokens
 	for {
 		ev, err := resp.Next()
 		if err != nil {
@@ -60,7 +60,7 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 			}
 			if raw == nil {
 				x.estimate(events, o)
-				return &upstream.Failure{Kind: upstream.StreamError, Body: bytes.Clone(ev.Data), Sent: true}
+				return lost(ev.Data)
 			}
 			events++
 		}
@@ -78,8 +78,19 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 	}
 }
 
+// lost is the failure that an event in the midst of a stream stands for.
+func lost(data []byte) error {
+	if wire.ReadChunk(data).Broken() {
+		return &upstream.Failure{Kind: upstream.BadResponse, Status: http.StatusOK, Retryable: true, Sent: true, Err: errBroken}
+	}
+	return &upstream.Failure{Kind: upstream.StreamError, Body: bytes.Clone(data), Sent: true}
+}
+
+var errBroken = errors.New("an event is no JSON")
+
 // event reads what accounting needs of one event and makes it fit for the
-// caller: nil bytes mean that it is an error, which ends the stream.
+// caller: nil bytes mean that it is an error, or a piece of the answer that is
+// lost. Both end the stream.
 func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outcome, finished *bool) (raw []byte, keep bool) {
 	c := buf.chunks.Read(ev.Data)
 	if u, ok := c.Usage(); ok {
@@ -88,7 +99,7 @@ func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outco
 			return nil, false
 		}
 	}
-	if _, bad := c.Failure(); bad {
+	if _, bad := c.Failure(); bad || c.Broken() {
 		return nil, true
 	}
 	if c.Finished() {
@@ -146,7 +157,7 @@ func (x *exchange) breakOff(e *wire.Error) {
 // estimate stands in for usage that the upstream did not tell: an event is
 // about a token.
 func (x *exchange) estimate(events int64, o *admit.Outcome) {
-	if o.Known || events == 0 {
+	if o.Known || events <= 0 {
 		return
 	}
 	o.Input, o.Output = x.envelope.Input, events

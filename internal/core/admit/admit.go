@@ -176,7 +176,7 @@ type Outcome struct {
 	Scarce     Scarce        // for Throttled
 	Retryable  bool          // the same request may succeed at another time or place
 	Sent       bool          // a part of the answer has reached the caller: no further attempt
-	CallerGone bool          // the caller left: neutral for every statistic
+	CallerGone bool          // the caller left: neutral for every statistic, unless nothing had come for very long
 	Input      int64         // tokens as the upstream counted them; 0 when unknown
 	Output     int64         // tokens as the upstream counted or the shell saw them; 0 when unknown
 	Known      bool          // Input and Output are the upstream's own figures

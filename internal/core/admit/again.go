@@ -6,16 +6,31 @@ import (
 )
 
 // again says whether a failed attempt is followed by another, and prepares it:
-// the call is parked, without a slot, until it may go. It must be in time,
-// within the attempts of a request and within the budgets for further ones.
-// Another deployment is tried at once; the same one only if no other is left,
-// after a pause, and not if it was silent; a model to fall back to when this
-// one has nothing more to offer, or one attempt is left.
+// the call is parked, without a slot, until it may go. It must be within the
+// attempts of a request and within the budgets for further ones. The budgets
+// are there so that failures do not multiply the load; where they cannot, an
+// attempt is not counted.
 func (c *Controller) again(now time.Time, k *call, o *Outcome) bool {
-	if o.OK || o.CallerGone || o.Sent || k.first || k.sent >= c.policy.Retry.Attempts || !c.mayRepeat(now, k.tenant()) {
+	if o.OK || o.CallerGone || o.Sent || k.first || k.sent >= c.policy.Retry.Attempts {
 		return false
 	}
-	p, fault := k.pool(), o.fault()
+	fault := o.fault()
+	counted := fault != TooLong && fault != Filtered && !k.stranded(now)
+	if counted && !c.mayRepeat(now, k.tenant()) || !c.onward(now, k, o, fault) {
+		return false
+	}
+	if counted {
+		c.repeated(now, k)
+	}
+	return true
+}
+
+// onward finds the place of the next attempt, which must be in time. Another
+// deployment is tried at once; the same one only if no other is left, after a
+// pause, and not if it was silent; a model to fall back to when this one has
+// nothing more to offer, or one attempt is left.
+func (c *Controller) onward(now time.Time, k *call, o *Outcome, fault Fault) bool {
+	p := k.pool()
 	last := k.sent+1 == c.policy.Retry.Attempts && k.sent > 1
 	if last && !p.other(now, k.deployment) && c.fallBack(now, k, fault) {
 		return true
@@ -33,6 +48,25 @@ func (c *Controller) again(now time.Time, k *call, o *Outcome) bool {
 		}
 	}
 	return c.fallBack(now, k, fault)
+}
+
+// stranded says that the call was under way when the breaker of its deployment
+// opened, and that another one has room for it beside all that waits. Had it
+// come a moment later it would have gone there in the first place: such calls
+// are no more than the deployment had, once an outage, and take nothing away.
+func (k *call) stranded(now time.Time) bool {
+	p := k.pool()
+	if k.deployment.left || k.epoch == k.deployment.breaker.Epoch() || p.waiting() > 0 || len(p.parked) > 0 {
+		return false
+	}
+	for _, d := range p.deployments {
+		if d != k.deployment && d.trusted(now) && d.room(now) {
+			if n, _ := d.key(now, k.size(), comesFirst(k.lane.class)); n >= 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // back is when the same deployment may be asked again.

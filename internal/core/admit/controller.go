@@ -224,7 +224,6 @@ func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
 	c.stop(now, k, used)
 	c.judge(now, k, &o)
 	if c.again(now, k, &o) {
-		c.repeated(now, k)
 		c.out = append(c.out, Decision{ID: id, Verdict: Queue, Stage: StageAgain, Need: k.need, Observed: k.observed, Model: k.model()})
 	} else {
 		c.end(now, k, used)

@@ -21,6 +21,29 @@ func (o *Outcome) fault() Fault {
 	return Invalid
 }
 
+// A caller who leaves says nothing of an upstream, unless nothing came for so
+// long that any other caller would have left too: so many times what is usual,
+// and at least as long as that.
+const (
+	goneTimes = 3
+	goneFirst = 10 * time.Second // without a first token
+	goneWhole = time.Minute      // without an answer that is not streamed
+)
+
+// forsaken says that the caller of a silent upstream left. Where every caller
+// is less patient than the limit for silence, nothing else tells of it.
+func (k *call) forsaken(now time.Time, o *Outcome) bool {
+	if !o.CallerGone || k.first || o.Delay < 0 {
+		return false
+	}
+	usual, whole := k.pool().service.Expected(k.est, k.input, 0)
+	least := goneFirst
+	if !k.stream {
+		usual, least = whole, goneWhole
+	}
+	return now.Sub(k.started)-o.Delay >= max(least, goneTimes*usual)
+}
+
 // judge tells the deployment and its key how an attempt ended. Callers who
 // left and faults of the request are neutral, and so is what began before the
 // breaker last opened.
@@ -36,7 +59,11 @@ func (c *Controller) judge(now time.Time, k *call, o *Outcome) {
 	switch fault {
 	case NoFault:
 		if !o.OK {
-			return
+			if !present || !k.forsaken(now, o) {
+				return
+			}
+			d.breaker.Failure(now, false, 0)
+			break
 		}
 		q.denials, q.denied = 0, time.Time{}
 		if c.good(now, k, o, present); d.told == breaker.Closed && d.auto == nil && !d.breaker.Warned() && !d.warned {

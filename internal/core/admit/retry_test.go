@@ -134,6 +134,48 @@ func TestRetryRuns(t *testing.T) {
 	}
 }
 
+// TestForsaken: where callers leave before the limit for silence, what tells of
+// a silent upstream is how long nothing came.
+func TestForsaken(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		name   string
+		usual  time.Duration // to the first token
+		stays  time.Duration
+		whole  bool
+		first  bool // a token came
+		delay  time.Duration
+		leaves bool // out of rotation after some of them
+	}{
+		{"soon (B122)", s, 9 * s, false, false, 0, false},
+		{"late", s, 11 * s, false, false, 0, true},
+		{"late, in the midst of its answer (B123)", s, 100 * s, false, true, 0, false},
+		{"late, but it thinks", 20 * s, 50 * s, false, false, 0, false},
+		{"late, although it thinks", 20 * s, 61 * s, false, false, 0, true},
+		{"late, and nobody streams", s, 59 * s, true, false, 0, false},
+		{"very late, and nobody streams", s, 61 * s, true, false, 0, true},
+		{"late by our own fault", s, 11 * s, false, false, -1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := exact(two())
+			p.Models[0].Prior.First = c.usual
+			d := newDesk(t, p)
+			at := time.Duration(0)
+			for i := range 5 {
+				got := d.offer(at, Request{Stream: !c.whole, Deadline: after(at + 1000*s)})
+				if gone := got.Deployment == "y"; gone != (c.leaves && i == 4) {
+					t.Fatalf("call %d goes to %s", i, got.Deployment)
+				}
+				if c.first {
+					d.c.FirstByte(after(at+s), got.ID)
+				}
+				at += c.stays
+				d.finish(at, got.ID, Outcome{CallerGone: true, Delay: c.delay})
+			}
+		})
+	}
+}
+
 // TestLeavingIsNeutral: callers who leave teach the predictor nothing, and the
 // deployment stays in rotation (B122, B123).
 func TestLeavingIsNeutral(t *testing.T) {

@@ -97,6 +97,61 @@ func TestFailoverBudgets(t *testing.T) {
 	}
 }
 
+// TestStranded: what was under way when a breaker opened goes to another
+// deployment outside the budgets, as far as that one has room.
+func TestStranded(t *testing.T) {
+	const s = time.Second
+	moved := func(room int) (n int) {
+		p := two()
+		p.Models[0].Deployments[0].Concurrency, p.Models[0].Deployments[1].Concurrency = 40, room
+		p.Retry.Failover = FailoverPolicy{Percent: -1, Reserve: 4}
+		d := newDesk(t, p)
+		var ids []ID
+		for range 40 {
+			ids = append(ids, d.run(0, Request{}))
+		}
+		for i, id := range ids {
+			ds := d.finish(s+time.Duration(i), id, failed)
+			for _, x := range ds {
+				if x.ID == id && x.Verdict == Run && x.Deployment == "y" {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if n := moved(40); n != 40 { // three by the budget, the fourth opens the breaker
+		t.Errorf("%d of 40 moved", n)
+	}
+	if n := moved(20); n != 20 {
+		t.Errorf("%d moved to 20 slots", n)
+	}
+}
+
+// TestFallbackIsNoRetry: a request that is too long for a model was no failure,
+// and however many there are they go to the model that takes them.
+func TestFallbackIsNoRetry(t *testing.T) {
+	for fault, cause := range map[Fault]Cause{TooLong: CauseContext, Filtered: CauseFilter} {
+		p := exact(onePool(1, Tenant{Name: "a"}))
+		p.Models = append(p.Models, p.Models[0])
+		for i, name := range []string{"m", "long"} {
+			p.Models[i].Name, p.Models[i].Deployments = name, []Deployment{{Name: "d-" + name, Concurrency: 100}}
+		}
+		p.Models[0].Fallback[cause] = []string{"long"}
+		p.Retry.Failover = FailoverPolicy{Percent: -1, Reserve: 2}
+		d := newDesk(t, p)
+		for range 50 {
+			id := d.run(0, Request{})
+			if got := d.where(d.finish(0, id, Outcome{Status: 400, Fault: fault}), id); got != "d-long" {
+				t.Errorf("it went to %s", got)
+			}
+		}
+		if state, _ := d.c.byName["d-m"].breaker.State(after(0)); state != breaker.Closed || d.c.byName["d-m"].breaker.Failing(after(0)) != 0 {
+			t.Errorf("%v counts against the breaker", fault)
+		}
+	}
+}
+
 // TestFallback: the reason says which model may serve instead, every model is
 // tried once, and the decision says which it was.
 func TestFallback(t *testing.T) {

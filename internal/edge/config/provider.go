@@ -82,7 +82,7 @@ type Timeouts struct {
 	Dial time.Duration `yaml:"dial" jsonschema:"exclusiveMinimum=0"`
 	// From the request sent to the answer's headers. Default 600s. Smaller fails slow answers that are not streamed.
 	Headers time.Duration `yaml:"headers" jsonschema:"exclusiveMinimum=0"`
-	// From dispatch to the first event of a stream. Default 120s.
+	// From dispatch to the first content of a stream. Default 120s.
 	FirstToken time.Duration `yaml:"first_token" jsonschema:"exclusiveMinimum=0"`
 	// Between two events of a stream. Default 60s. Smaller frees the slot of a stalled upstream sooner.
 	Idle time.Duration `yaml:"idle" jsonschema:"exclusiveMinimum=0"`

@@ -37,8 +37,8 @@ var (
 )
 
 // Do makes one attempt. It returns when there is something to pass on: the
-// first event of a stream, or the headers of a good answer. Whatever is no such
-// answer, be it a status, an HTML page or an error as the first event, is a
+// first content of a stream, or the headers of a good answer. Whatever is no such
+// answer, be it a status, an HTML page or an error before any content, is a
 // *Failure, the only type of error.
 //
 // When ctx ends the upstream is dropped at once, also while the answer is read.

@@ -23,7 +23,7 @@ const (
 	Dial                   // no connection, including name look-up and TLS
 	Reset                  // the connection or the HTTP/2 stream broke, before or within the answer
 	HeaderTimeout          // no headers, or no body after them, within the limit
-	FirstTokenTimeout      // no first event within the limit
+	FirstTokenTimeout      // no content within the limit
 	IdleTimeout            // the answer stalled
 	TotalTimeout           // the call took longer than the limit of the provider
 	CallerGone             // the caller left

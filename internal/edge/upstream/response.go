@@ -28,7 +28,7 @@ type Response struct {
 
 	Start     time.Time // of the call
 	HeadersAt time.Time
-	FirstByte time.Time // of the first event; of the headers when Events is not set
+	FirstByte time.Time // of the first event with content; of the headers when Events is not set
 
 	provider string
 	watch    *watch
@@ -36,6 +36,7 @@ type Response struct {
 	length   int64 // of the body, below zero when unknown
 
 	events  *wire.EventReader
+	held    []wire.Event // what came before the first event with content, and has not been returned yet
 	first   wire.Event
 	isFirst bool // first has not been returned yet
 	opening bool // the limit of the first event runs
@@ -90,26 +91,64 @@ func (r *Response) readError() error {
 	return f
 }
 
+// openEvents waits for the first event that has content, a finish reason or an
+// error. Events that only announce an answer are held until then: a caller who
+// has seen them could not be given the answer of another attempt.
 func (r *Response) openEvents(c *Client) error {
 	r.events = wire.NewEventReader(r.body, c.p.MaxEvent)
 	r.opening = true
 	r.watch.limit(FirstTokenTimeout, c.p.FirstToken)
-	ev, err := r.next()
-	r.opening = false
-	if err != nil {
-		if err == io.EOF {
-			r.ended = true
-			err = badAnswer("no event")
+	var since time.Time // of the first held event
+	size := 0
+	for {
+		ev, err := r.next()
+		if err != nil {
+			if err == io.EOF {
+				r.ended = true
+				if err = badAnswer("no event"); len(r.held) > 0 {
+					err = io.ErrUnexpectedEOF
+				}
+			}
+			return r.fail(err)
 		}
-		return r.fail(err)
+		if f := streamFailure(ev); f != nil {
+			return r.inside(f)
+		}
+		now := time.Now()
+		if since.IsZero() {
+			since = now
+		}
+		if size += len(ev.Raw); size <= holdBytes && now.Sub(since) < holdTime && !ev.Done && wire.Preamble(ev.Data) {
+			r.held = append(r.held, hold(ev))
+			continue
+		}
+		if ev.Name == nil && !ev.Done && wire.ReadChunk(ev.Data).Broken() {
+			return r.fail(badAnswer("the first event is no JSON"))
+		}
+		r.opening = false
+		r.FirstByte = now
+		r.watch.idling()
+		r.first, r.isFirst = ev, true
+		return nil
 	}
-	r.FirstByte = time.Now()
-	r.watch.idling()
-	if f := streamFailure(ev); f != nil {
-		return r.inside(f)
+}
+
+// Bounds of what is held. Some servers send empty chunks as a sign of life while
+// a model thinks: their callers should hear it too.
+const (
+	holdBytes = 64 << 10
+	holdTime  = 10 * time.Second
+)
+
+// hold copies an event, whose bytes are only lent.
+func hold(ev wire.Event) wire.Event {
+	b := slices.Concat(ev.Raw, ev.Name, ev.Data)
+	raw, rest := b[:len(ev.Raw)], b[len(ev.Raw):]
+	held := wire.Event{Raw: raw, Data: rest[len(ev.Name):]}
+	if ev.Name != nil {
+		held.Name = rest[:len(ev.Name)]
 	}
-	r.first, r.isFirst = ev, true
-	return nil
+	return held
 }
 
 // Next returns the next event; its views are valid until the following call.
@@ -121,7 +160,9 @@ func (r *Response) Next() (wire.Event, error) {
 		return wire.Event{}, r.err
 	}
 	ev, err := r.first, error(nil)
-	if r.isFirst {
+	if len(r.held) > 0 {
+		ev, r.held = r.held[0], r.held[1:]
+	} else if r.isFirst {
 		r.first, r.isFirst = wire.Event{}, false
 	} else if r.sawDone {
 		err = io.EOF // what follows the mark is for nobody, nor is its failing
@@ -171,9 +212,14 @@ func isLast(name []byte) bool {
 	return false
 }
 
+// Held is how many events before the first content Next has yet to return.
+func (r *Response) Held() int { return len(r.held) }
+
 // Buffered reports whether Next returns without waiting for the upstream, so
 // that the relay may put off its flush.
-func (r *Response) Buffered() bool { return r.isFirst || r.events != nil && r.events.Buffered() }
+func (r *Response) Buffered() bool {
+	return r.isFirst || r.events != nil && r.events.Buffered()
+}
 
 // SawDone reports whether the end mark of the surface was returned by Next. A
 // stream that ended without it, and without a finish reason, was cut.

@@ -32,7 +32,7 @@ type Provider struct {
 
 	Dial            time.Duration // to connect, and again for the TLS handshake; default 5 s
 	ResponseHeaders time.Duration // from the call to the headers, and to the first byte of a body that is not a stream; default 600 s
-	FirstToken      time.Duration // from the call to the first event of a stream; default 120 s
+	FirstToken      time.Duration // from the call to the first event of a stream that has content; default 120 s
 	Idle            time.Duration // between two events of a stream or two parts of a body; default 60 s
 	Total           time.Duration // from the call to its end; default 3600 s
 

@@ -15,6 +15,7 @@ type Chunk struct {
 	noChoices bool // choices is an empty array
 	isError   bool // the object itself is an error: "object":"error"
 	finished  bool // there is a finish reason
+	broken    bool // see Broken
 }
 
 // ReadChunk looks over the top level of data in one pass. It decodes nothing
@@ -28,9 +29,11 @@ func ReadChunk(data []byte) *Chunk {
 
 func (c *Chunk) read() {
 	c.finished = finished(c.data)
-	for m := membersOf(c.data); m.next(); {
+	m := membersOf(c.data)
+	for m.next() {
 		c.take(&m)
 	}
+	c.broken = m.broken()
 }
 
 // take notes a member.

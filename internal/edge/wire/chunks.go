@@ -36,6 +36,7 @@ func (s *Chunks) Read(data []byte) Chunk {
 		}
 		c.take(&m)
 	}
+	c.broken = m.broken()
 	return c
 }
 
