@@ -147,7 +147,13 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 			if timer != nil {
 				timer.Stop() // a stream's deadline is its first event
 			}
-			err = x.relay(d, resp, asked, &o, start)
+			if x.translation != nil {
+				err = x.relayTranslated(d, resp, &o, start)
+			} else {
+				err = x.relay(d, resp, asked, &o, start)
+			}
+		} else if x.translation != nil {
+			err = x.wholeTranslated(d, resp, &o, start)
 		} else {
 			err = x.whole(d, resp, &o, start)
 		}
@@ -170,6 +176,11 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 
 // judge says what a failure means for the core and for the caller.
 func (x *exchange) judge(ctx context.Context, err error, o *admit.Outcome) (*wire.Error, string) {
+	var unsaid errInexpressible
+	if errors.As(err, &unsaid) { // another deployment may have the words
+		o.Fault, o.Retryable = admit.Invalid, true
+		return unsaid.e, upstream.Rejected.String()
+	}
 	var f *upstream.Failure
 	if !errors.As(err, &f) { // the caller's side broke: it left or stopped reading
 		o.CallerGone = true
@@ -225,13 +236,27 @@ func (x *exchange) send(ctx context.Context, t *target, key int) (resp *upstream
 	}
 	header := http.Header{}
 	wire.ForwardHeaders(header, x.r.Header)
+	t.api.Version(header, t.settings.APIVersion)
+	call := upstream.Call{Header: header, Stream: x.envelope.Stream, Key: key}
+	l := x.speaks(t)
+	call.Path = t.api.Path(x.surface.path, l, x.record.UpstreamModel, x.envelope.Stream, t.settings.APIVersion)
+	if l != upstream.Native {
+		said, e := x.translated(t, x.record.UpstreamModel)
+		if e != nil {
+			return nil, false, errInexpressible{e}
+		}
+		call.Body = said.body
+		resp, err = t.client.Do(ctx, call)
+		return resp, false, err
+	}
+	x.translation = nil
 	for {
-		asked = x.envelope.Stream && !t.noUsage.Load()
-		body, err := x.surface.wire.Forward(x.body, x.envelope, model, wire.ForwardOptions{AskUsage: asked})
+		asked = x.envelope.Stream && !t.noUsage.Load() && x.surface.asksUsage()
+		call.Body, err = x.surface.wire.Forward(x.body, x.envelope, model, wire.ForwardOptions{AskUsage: asked})
 		if err != nil {
 			return nil, false, err
 		}
-		resp, err = t.client.Do(ctx, upstream.Call{Path: x.surface.path, Body: body, Header: header, Stream: x.envelope.Stream, Key: key})
+		resp, err = t.client.Do(ctx, call)
 		var f *upstream.Failure
 		if asked && !x.envelope.IncludeUsage && errors.As(err, &f) && f.Status == http.StatusBadRequest && bytes.Contains(f.Body, []byte("stream_options")) {
 			t.noUsage.Store(true)

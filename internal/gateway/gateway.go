@@ -199,6 +199,9 @@ func (g *Gateway) Handler() http.Handler {
 		mux.HandleFunc("POST "+s.path, func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, s) })
 		mux.HandleFunc(s.path, wrongMethod(http.MethodPost))
 	}
+	mux.HandleFunc("POST /v1/messages/count_tokens", g.countTokens)
+	mux.HandleFunc("/v1/messages/count_tokens", wrongMethod(http.MethodPost))
+	mux.HandleFunc("/v1/responses/{id...}", notKept)
 	mux.HandleFunc("GET /v1/models", g.models)
 	mux.HandleFunc("GET /v1/models/{model...}", g.model)
 	mux.HandleFunc("/v1/models", wrongMethod(http.MethodGet))

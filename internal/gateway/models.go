@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -28,22 +29,53 @@ func (g *Gateway) models(w http.ResponseWriter, r *http.Request) {
 	if !g.known(w, r, s) {
 		return
 	}
+	var names []string
+	for name := range s.config.Models {
+		if name != config.CatchAll {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if surfaceOf(r) == wire.Messages {
+		writeJSON(w, claudeList(names))
+		return
+	}
 	list := struct {
 		Object string       `json:"object"`
 		Data   []modelEntry `json:"data"`
 	}{Object: "list", Data: []modelEntry{}}
-	for name := range s.config.Models {
-		if name != config.CatchAll {
-			list.Data = append(list.Data, entry(name))
+	for _, name := range names {
+		list.Data = append(list.Data, entry(name))
+	}
+	writeJSON(w, list)
+}
+
+// claudeEntry is one model as Anthropic's API lists it.
+type claudeEntry struct {
+	Type        string    `json:"type"`
+	ID          string    `json:"id"`
+	DisplayName string    `json:"display_name"`
+	CreatedAt   time.Time `json:"created_at"`
+}
+
+func claudeModel(name string) claudeEntry {
+	return claudeEntry{Type: "model", ID: name, DisplayName: name, CreatedAt: time.Unix(0, 0).UTC()}
+}
+
+func claudeList(names []string) any {
+	list := struct {
+		Data    []claudeEntry `json:"data"`
+		HasMore bool          `json:"has_more"`
+		FirstID *string       `json:"first_id"`
+		LastID  *string       `json:"last_id"`
+	}{Data: []claudeEntry{}}
+	for i := range names {
+		list.Data = append(list.Data, claudeModel(names[i]))
+		if list.LastID = &names[i]; i == 0 {
+			list.FirstID = &names[i]
 		}
 	}
-	slices.SortFunc(list.Data, func(a, b modelEntry) int {
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	})
-	writeJSON(w, list)
+	return list
 }
 
 // model answers for one name.
@@ -55,8 +87,12 @@ func (g *Gateway) model(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("model")
 	if _, ok := s.config.Pool(name); !ok {
 		e := unknownModel(name)
-		e.RequestID = requestID()
+		e.RequestID, e.Surface = requestID(), surfaceOf(r)
 		e.Write(w)
+		return
+	}
+	if surfaceOf(r) == wire.Messages {
+		writeJSON(w, claudeModel(name))
 		return
 	}
 	writeJSON(w, entry(name))
@@ -67,7 +103,7 @@ func (g *Gateway) known(w http.ResponseWriter, r *http.Request, s *state) bool {
 		return true
 	}
 	e := wrongKey()
-	e.RequestID = requestID()
+	e.RequestID, e.Surface = requestID(), surfaceOf(r)
 	e.Write(w)
 	return false
 }

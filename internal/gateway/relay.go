@@ -21,6 +21,7 @@ const maxAnswer = 64 << 20
 // for events that must be rewritten.
 type scratch struct {
 	chunks      wire.Chunks
+	named       wire.Named
 	data, frame []byte
 }
 
@@ -29,22 +30,11 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // relay passes a stream on, event by event. The status is sent with the first
 // content: before it everything can still be retried, by us or by the caller.
 func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool, o *admit.Outcome, start time.Time) error {
-	x.g.gate.FirstByte(d.ID)
-	x.record.TTFT = time.Since(x.record.Arrived)
-	o.Status = resp.Status
-	h := x.w.Header()
-	wire.RelayHeaders(h, resp.Header)
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
-	x.headers(d, time.Since(start))
-	x.committed, x.streaming, x.record.Status = true, true, http.StatusOK
-	x.w.WriteHeader(http.StatusOK)
-
-	x.body = nil // nothing is sent again: a long prompt need not be kept as long as its answer
+	x.begin(d, resp, o, start)
 	buf := scratches.Get().(*scratch)
 	defer scratches.Put(buf)
 	buf.chunks.Reset()
+	buf.named = wire.Named{Surface: x.surface.wire}
 	finished := false
 	events := -int64(resp.Held()) // those are no tokens
 	for {
@@ -78,6 +68,26 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 	}
 }
 
+// begin sends the head of a stream: from here on the caller has a part of it.
+func (x *exchange) begin(d *admit.Decision, resp *upstream.Response, o *admit.Outcome, start time.Time) {
+	x.g.gate.FirstByte(d.ID)
+	x.record.TTFT = time.Since(x.record.Arrived)
+	o.Status = resp.Status
+	h := x.w.Header()
+	wire.RelayHeaders(h, resp.Header)
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	x.dropped()
+	x.headers(d, time.Since(start))
+	x.committed, x.streaming, x.record.Status = true, true, http.StatusOK
+	x.w.WriteHeader(http.StatusOK)
+	x.body, x.neutral = nil, nil // nothing is sent again: a long prompt need not be kept as long as its answer
+	if x.translation != nil {
+		x.translation.body = nil
+	}
+}
+
 // lost is the failure that an event in the midst of a stream stands for.
 func lost(data []byte) error {
 	if wire.ReadChunk(data).Broken() {
@@ -92,6 +102,9 @@ var errBroken = errors.New("an event is no JSON")
 // caller: nil bytes mean that it is an error, or a piece of the answer that is
 // lost. Both end the stream.
 func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outcome, finished *bool) (raw []byte, keep bool) {
+	if s := x.surface.wire; s == wire.Messages || s == wire.Responses {
+		return x.named(ev, buf, o, finished)
+	}
 	c := buf.chunks.Read(ev.Data)
 	if u, ok := c.Usage(); ok {
 		x.usage(u, o)
@@ -105,13 +118,30 @@ func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outco
 	if c.Finished() {
 		*finished = true
 	}
-	data := c.Rewrite(x.record.AskedModel, buf.data[:0])
-	if len(data) == len(ev.Data) && &data[0] == &ev.Data[0] {
-		return ev.Raw, true
+	return buf.fit(ev, c.Rewrite(x.record.AskedModel, buf.data[:0])), true
+}
+
+// named is event for surfaces whose events have names.
+func (x *exchange) named(ev wire.Event, buf *scratch, o *admit.Outcome, finished *bool) (raw []byte, keep bool) {
+	e := buf.named.Read(ev.Name, ev.Data)
+	if e.Usage.Known {
+		x.usage(e.Usage, o)
 	}
-	buf.data = data
-	buf.frame = frame(buf.frame[:0], ev.Name, data)
-	return buf.frame, true
+	if e.Failed {
+		return nil, true
+	}
+	*finished = *finished || e.Finished
+	return buf.fit(ev, e.Rewrite(x.record.AskedModel, buf.data[:0])), true
+}
+
+// fit is the event with the data as it was rewritten, or as it came.
+func (b *scratch) fit(ev wire.Event, data []byte) []byte {
+	if len(data) == len(ev.Data) && (len(data) == 0 || &data[0] == &ev.Data[0]) {
+		return ev.Raw
+	}
+	b.data = data
+	b.frame = frame(b.frame[:0], ev.Name, data)
+	return b.frame
 }
 
 // frame appends an event of rewritten data to b.
@@ -147,7 +177,7 @@ func (x *exchange) breakOff(e *wire.Error) {
 	if !x.streaming {
 		return
 	}
-	e.RequestID = x.record.ID
+	e.RequestID, e.Surface = x.record.ID, x.surface.wire
 	if x.write(e.Event()) == nil {
 		x.rc.Flush()
 	}
@@ -176,7 +206,7 @@ func (x *exchange) whole(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 		return err
 	}
 	o.Status = resp.Status
-	if u, ok := wire.ReadUsage(body); ok {
+	if u, ok := x.surface.wire.AnswerUsage(body); ok {
 		x.usage(u, o)
 	} else {
 		o.Input = x.envelope.Input

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/dialect"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
@@ -31,6 +32,13 @@ var surfaces = []surface{
 	{"/v1/chat/completions", wire.ChatCompletions},
 	{"/v1/completions", wire.Completions},
 	{"/v1/embeddings", wire.Embeddings},
+	{"/v1/responses", wire.Responses},
+	{"/v1/messages", wire.Messages},
+}
+
+// asksUsage says that the usage of a stream must be asked for.
+func (s surface) asksUsage() bool {
+	return s.wire == wire.ChatCompletions || s.wire == wire.Completions
 }
 
 // exchange is one request from its arrival to its end. It belongs to the
@@ -46,19 +54,25 @@ type exchange struct {
 	ctx    context.Context // ends when the caller leaves or the gateway stops
 	cancel context.CancelCauseFunc
 
-	id        admit.ID       // in the core; zero before the offer
-	decision  admit.Decision // the last one
-	record    telemetry.Record
-	intent    wire.Intent
-	envelope  wire.Envelope
-	body      []byte
-	pool      string
-	explicit  time.Time // the deadline the caller named; zero if none
-	slot      admit.ID  // under which it holds a slot; zero when it does not
-	committed bool      // the status was sent
-	streaming bool      // and the answer is a stream
-	broken    bool      // the answer ended in an error event: break the connection
-	stallAt   time.Time // until when the last write deadline runs
+	id       admit.ID       // in the core; zero before the offer
+	decision admit.Decision // the last one
+	record   telemetry.Record
+	intent   wire.Intent
+	envelope wire.Envelope
+	body     []byte
+	neutral  *dialect.Request // the body taken apart, when it must be translated
+	hints    int              // of what its reading dropped
+	// translation is the body of the present attempt in the provider's words; nil
+	// when it is sent as it came.
+	translation *translation
+	pool        string
+	instead     string    // the model that serves it because its own cannot hold it; else empty
+	explicit    time.Time // the deadline the caller named; zero if none
+	slot        admit.ID  // under which it holds a slot; zero when it does not
+	committed   bool      // the status was sent
+	streaming   bool      // and the answer is a stream
+	broken      bool      // the answer ended in an error event: break the connection
+	stallAt     time.Time // until when the last write deadline runs
 }
 
 // serve answers one request.
@@ -67,7 +81,10 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
 	record := &x.record // field by field: a literal would be half a kilobyte of the stack of each stream
 	record.ID, record.TraceID, record.Arrived = requestID(), traceID(r), time.Now()
 	record.Path, record.Surface, record.ClientIP, record.Depth = r.URL.Path, "openai", clientIP(r), -1
-	w.Header().Set("X-Request-Id", x.record.ID)
+	if s.wire.Anthropic() {
+		record.Surface = "anthropic"
+	}
+	w.Header().Set(s.wire.RequestIDHeader(), x.record.ID)
 	g.active.Add(1)
 	defer g.active.Add(-1)
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
@@ -132,6 +149,12 @@ func (x *exchange) read() *wire.Error {
 		return unknownModel(asked)
 	}
 	x.pool, x.record.Model = pool, pool
+	if e := x.fits(); e != nil {
+		return e
+	}
+	if e := x.expressible(); e != nil {
+		return e
+	}
 	return x.classify(tenant)
 }
 
@@ -174,8 +197,8 @@ func (x *exchange) fail(e *wire.Error) {
 	}
 	x.committed = true
 	x.allow() // should the caller not read, it is told nothing
-	e.RequestID = x.record.ID
-	x.record.Status = e.Status
+	e.RequestID, e.Surface = x.record.ID, x.surface.wire
+	x.record.Status = e.HTTPStatus()
 	if x.intent.AcceptProblem {
 		e.WriteProblem(x.w)
 	} else {
@@ -210,6 +233,8 @@ func (x *exchange) headers(d *admit.Decision, service time.Duration) {
 	h.Set("X-Spillway-Model", x.record.UpstreamModel)
 	if d.Model != "" {
 		h.Set("X-Spillway-Fallback", d.Model)
+	} else if x.instead != "" {
+		h.Set("X-Spillway-Fallback", x.instead)
 	}
 	if d.Observed {
 		h.Set("X-Spillway-Observed", "would-refuse")
@@ -222,23 +247,6 @@ func (x *exchange) verdict(decision string) {
 	h := x.w.Header()
 	h.Set("X-Spillway-Decision", decision)
 	h.Set("X-Spillway-Estimated-Wait-Ms", strconv.FormatInt(x.record.PredictedWait.Milliseconds(), 10))
-}
-
-// quotaHeaders tells the tenant's own limits, reservations included.
-func (x *exchange) quotaHeaders() {
-	requests, tokens := x.g.gate.Quota(x.record.Tenant, x.pool)
-	h := x.w.Header()
-	for _, q := range []struct {
-		unit string
-		a    admit.Allowance
-	}{{"Requests", requests}, {"Tokens", tokens}} {
-		if q.a.Limit == 0 {
-			continue
-		}
-		h.Set("X-Ratelimit-Limit-"+q.unit, strconv.FormatInt(q.a.Limit, 10))
-		h.Set("X-Ratelimit-Remaining-"+q.unit, strconv.FormatInt(q.a.Remaining, 10))
-		h.Set("X-Ratelimit-Reset-"+q.unit, q.a.Reset.Round(time.Millisecond).String())
-	}
 }
 
 // allow gives the caller the time of write_stall to take what is sent next.
@@ -292,7 +300,7 @@ func wrongMethod(allow string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
 		e := wire.Error{
-			Status: http.StatusMethodNotAllowed, Type: "invalid_request_error", Code: "method_not_allowed",
+			Status: http.StatusMethodNotAllowed, Type: "invalid_request_error", Code: "method_not_allowed", Surface: surfaceOf(r),
 			Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allow, r.Method), RequestID: requestID(),
 		}
 		e.Write(w)
@@ -302,8 +310,18 @@ func wrongMethod(allow string) http.HandlerFunc {
 
 func notFound(w http.ResponseWriter, r *http.Request) {
 	e := wire.Error{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "unknown_url",
-		Message: fmt.Sprintf("unknown path %s; there are /v1/chat/completions, /v1/completions, /v1/embeddings and /v1/models", r.URL.Path), RequestID: requestID(),
+		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "unknown_url", Surface: surfaceOf(r),
+		Message:   fmt.Sprintf("unknown path %s; there are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/messages and /v1/models", r.URL.Path),
+		RequestID: requestID(),
 	}
 	e.Write(w)
+}
+
+// surfaceOf guesses in whose words a request wants an error that belongs to no
+// surface: every client of Anthropic's names a version.
+func surfaceOf(r *http.Request) wire.Surface {
+	if strings.HasPrefix(r.URL.Path, "/v1/messages") || r.Header.Get("Anthropic-Version") != "" {
+		return wire.Messages
+	}
+	return wire.ChatCompletions
 }

@@ -205,7 +205,7 @@ func TestCallersFaults(t *testing.T) {
 		{"too large", chatPath, `{"model":"chat","messages":[{"role":"user","content":"` + strings.Repeat("x", 4096) + `"}]}`, key, 413, "request_too_large", "2048"},
 		{"method", chatPath, "", key, 405, "method_not_allowed", "POST"},
 		{"models take GET", "/v1/models", "{}", key, 405, "method_not_allowed", "GET"},
-		{"path", "/v1/responses", "{}", key, 404, "unknown_url", "/v1/chat/completions"},
+		{"path", "/v1/audio/speech", "{}", key, 404, "unknown_url", "/v1/chat/completions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -17,8 +17,15 @@ type target struct {
 	settings config.Provider // what the client was made of
 	maxEvent int             // and its limit of one event, in bytes
 	base     string
+	api      upstream.API
 	model    string      // name to send upstream; "" is the caller's own
 	noUsage  atomic.Bool // it refused stream_options: usage is estimated
+}
+
+// apis are the kinds of providers. A simulated one speaks as OpenAI does.
+var apis = map[config.Kind]upstream.API{
+	config.OpenAI: upstream.OpenAI, config.Simulated: upstream.OpenAI,
+	config.Anthropic: upstream.Anthropic, config.Gemini: upstream.Gemini, config.Azure: upstream.Azure,
 }
 
 // prepare makes the targets of a configuration. Clients of unchanged
@@ -36,7 +43,7 @@ func (g *Gateway) prepare(c *config.Config) (*state, error) {
 	for _, m := range c.Models {
 		for _, d := range m.Deployments {
 			p := c.Providers[d.Provider]
-			t := &target{provider: d.Provider, settings: *p, maxEvent: int(c.Limits.Event), model: d.Model}
+			t := &target{provider: d.Provider, settings: *p, maxEvent: int(c.Limits.Event), model: d.Model, api: apis[p.Kind]}
 			if known := byProvider[d.Provider]; known != nil && known.maxEvent == t.maxEvent && reflect.DeepEqual(known.settings, *p) {
 				t.client, t.base = known.client, known.base
 			} else if err := g.connect(t, p); err != nil {
@@ -73,7 +80,7 @@ func (g *Gateway) connect(t *target, p *config.Provider) error {
 		}
 	}
 	client, err := upstream.NewClient(upstream.Provider{
-		Name: t.provider, BaseURL: t.base, APIKeys: keys, Headers: headers, HTTPVersion: p.HTTP.String(),
+		Name: t.provider, BaseURL: t.base, APIKeys: keys, Headers: headers, HTTPVersion: p.HTTP.String(), AuthHeader: t.api.AuthHeader(),
 		Dial: p.Timeouts.Dial, ResponseHeaders: p.Timeouts.Headers, FirstToken: p.Timeouts.FirstToken,
 		Idle: p.Timeouts.Idle, Total: p.Timeouts.Total, ConnAge: time.Duration(p.Timeouts.ConnectionAge), MaxEvent: t.maxEvent, Connect: g.dial,
 	})

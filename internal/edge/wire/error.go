@@ -137,7 +137,7 @@ func (e *Error) write(w http.ResponseWriter, contentType string, body []byte) {
 		h.Set(e.Surface.RequestIDHeader(), e.RequestID)
 	}
 	e.setRetry(h)
-	w.WriteHeader(e.status())
+	w.WriteHeader(e.HTTPStatus())
 	w.Write(body) // the caller may be gone, and there is nobody else to tell
 }
 

@@ -14,9 +14,9 @@ func (s Surface) RequestIDHeader() string {
 // Statuses that only Anthropic's surface has.
 const statusOverloaded = 529
 
-// status is the HTTP status on the error's surface. What is 503 or a refusal by
+// HTTPStatus is the status on the error's surface. What is 503 or a refusal by
 // load elsewhere is 529 on Anthropic's.
-func (e *Error) status() int {
+func (e *Error) HTTPStatus() int {
 	if !e.Surface.Anthropic() {
 		return e.Status
 	}
@@ -29,7 +29,7 @@ func (e *Error) status() int {
 
 // anthropicType is the kind of an error in Anthropic's words.
 func (e *Error) anthropicType() string {
-	switch status := e.status(); status {
+	switch status := e.HTTPStatus(); status {
 	case http.StatusUnauthorized:
 		return "authentication_error"
 	case http.StatusPaymentRequired:

@@ -9,7 +9,7 @@ import (
 // stays here: credentials and cookies are the caller's, framing and encoding
 // belong to one connection, and the rest was said to the gateway.
 var forwarded = [...]string{
-	"Content-Type", "Idempotency-Key", "Openai-Beta", "Traceparent", "Tracestate", "X-Request-Id",
+	"Content-Type", "Idempotency-Key", "Openai-Beta", "Anthropic-Version", "Anthropic-Beta", "Traceparent", "Tracestate", "X-Request-Id",
 }
 
 // relayed are the response headers that a caller may see. Cookies, rate limits,

@@ -92,8 +92,8 @@ func TestErrorForms(t *testing.T) {
 		if err := json.Unmarshal(e.Body(), &body); err != nil {
 			t.Fatal(err)
 		}
-		if body.Type != "error" || body.Error.Type != tt.kind || body.Error.Message != "why" || body.ID != "req_1" || e.status() != tt.status {
-			t.Errorf("%+v: %d %+v", tt.e, e.status(), body)
+		if body.Type != "error" || body.Error.Type != tt.kind || body.Error.Message != "why" || body.ID != "req_1" || e.HTTPStatus() != tt.status {
+			t.Errorf("%+v: %d %+v", tt.e, e.HTTPStatus(), body)
 		}
 	}
 	e := Error{Surface: Responses, Code: "server_error", Message: "m"}

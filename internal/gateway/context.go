@@ -1,0 +1,35 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/spillway-llm/spillway/internal/edge/wire"
+)
+
+// fits refuses a request that the model's context cannot hold, or gives it to
+// the first model that may serve it instead and can. The input is an estimate,
+// so that the refusal keeps a tenth for its error.
+func (x *exchange) fits() *wire.Error {
+	models := x.state.config.Models
+	need := func(pool string) (most, wants int64, ok bool) {
+		most = models[pool].Context
+		wants = x.envelope.Input + x.envelope.MaxOutput/max(x.envelope.Choices, 1)
+		return most, wants, most == 0 || x.envelope.Input*9/10+x.envelope.MaxOutput/max(x.envelope.Choices, 1) <= most
+	}
+	most, wants, ok := need(x.pool)
+	if ok {
+		return nil
+	}
+	for _, name := range models[x.pool].Fallback.Context {
+		if _, _, ok := need(name); ok && models[name] != nil {
+			x.pool, x.instead = name, name
+			return nil
+		}
+	}
+	return &wire.Error{
+		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "context_length_exceeded", Param: "messages",
+		Message: fmt.Sprintf("model %s holds %d tokens, and the request wants about %d: %d of input and at most %d of output", x.record.AskedModel, most, wants,
+			x.envelope.Input, x.envelope.MaxOutput),
+	}
+}

@@ -1,0 +1,202 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+const (
+	messagesPath  = "/v1/messages"
+	responsesPath = "/v1/responses"
+
+	messageAsk = `{"model":"chat","max_tokens":50,"stream":%t,"messages":[{"role":"user","content":"hello"}],"x_new":{"keep":null}}`
+)
+
+// kind is a gateway with one model at a provider of that kind.
+func kind(kind, more string) string {
+	return fmt.Sprintf(`
+providers:
+  up: {kind: %s, base_url: "http://127.0.0.1:8001", api_key: upstream-secret, http: "1.1"%s}
+models:
+  chat: {deployments: [{provider: up, model: vendor-m, concurrency: 2}]}
+`, kind, more)
+}
+
+const messageEvents = `event: message_start
+data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"vendor-m","content":[],"usage":{"input_tokens":9,"cache_read_input_tokens":3,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: ping
+data: {"type":"ping"}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":7}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`
+
+// Messages for a provider of messages are passed on byte for byte but for the
+// model, with its key and version, and its usage is read.
+func TestMessagesPassThrough(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		up := inTurn(reply(200, "text/event-stream", messageEvents, "Request-Id", "theirs", "Anthropic-Ratelimit-Requests-Limit", "50", "Anthropic-Organization-Id", "org"),
+			reply(200, "application/json", `{"id":"msg_1","type":"message","model":"vendor-m","content":[],"usage":{"input_tokens":4,"output_tokens":5}}`))
+		r := setup(t, kind("anthropic", ""), up)
+		a := r.ask(messagesPath, fmt.Sprintf(messageAsk, true), "X-Api-Key", "caller", "Anthropic-Version", "2023-06-01", "Anthropic-Beta", "b1")
+		want := strings.Replace(messageEvents, "vendor-m", "chat", 1)
+		want = strings.Replace(want, "event: ping\ndata: {\"type\":\"ping\"}\n\n", "", 1)
+		if a.status != 200 || a.err != nil || a.body != want {
+			t.Errorf("%d %v:\n%s", a.status, a.err, a.body)
+		}
+		if id := a.header.Get("Request-Id"); !strings.HasPrefix(id, "req_") || a.header.Get("Anthropic-Organization-Id") != "" || a.header.Get("Anthropic-Ratelimit-Requests-Limit") != "" {
+			t.Errorf("head %v", a.header)
+		}
+		sent := up.headers[0]
+		if sent.Get("X-Api-Key") != "upstream-secret" || sent.Get("Authorization") != "" || sent.Get("Anthropic-Version") != "2023-06-01" || sent.Get("Anthropic-Beta") != "b1" {
+			t.Errorf("sent %v", sent)
+		}
+		if got, want := up.bodies[0], strings.Replace(fmt.Sprintf(messageAsk, true), `"chat"`, `"vendor-m"`, 1); got != want {
+			t.Errorf("sent %s, want %s", got, want)
+		}
+		if line := r.ended(1); line["spillway.input_tokens"] != 12.0 || line["spillway.output_tokens"] != 7.0 || line["spillway.tokens_estimated"] != nil || line["spillway.surface"] != "anthropic" {
+			t.Errorf("record %v", line)
+		}
+		a = r.ask(messagesPath, fmt.Sprintf(messageAsk, false))
+		if a.status != 200 || gjson.Get(a.body, "model").Str != "chat" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	})
+}
+
+// A stream of messages that is cut ends in an error event and a broken connection.
+func TestMessagesCut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		part, _, _ := strings.Cut(messageEvents, "event: message_delta")
+		r := setup(t, kind("anthropic", ""), inTurn(reply(200, "text/event-stream", part)))
+		a := r.ask(messagesPath, fmt.Sprintf(messageAsk, true))
+		if a.err == nil || !strings.Contains(a.body, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\"") || strings.Contains(a.body, "message_stop") {
+			t.Errorf("%v:\n%s", a.err, a.body)
+		}
+	})
+}
+
+// Refusals on the surface of messages have its shape and statuses.
+func TestMessagesErrors(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := setup(t, kind("anthropic", "")+tenantsOf("{name: a, keys: [KEY], limits: {rpm: 2}}"), inTurn(reply(529, "application/json", `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`)))
+		key := []string{"X-Api-Key", "secret"}
+		for _, tt := range []struct {
+			path, body string
+			header     []string
+			status     int
+			kind       string
+		}{
+			{messagesPath, "{}", nil, 401, "authentication_error"},
+			{messagesPath, `{"model":"chat","messages":[{}]}`, key, 400, "invalid_request_error"},
+			{messagesPath, `{"model":"none","max_tokens":5,"messages":[{}]}`, key, 404, "not_found_error"},
+			{messagesPath, fmt.Sprintf(messageAsk, false), key, 529, "overloaded_error"},
+			{messagesPath, fmt.Sprintf(messageAsk, true), key, 529, "overloaded_error"},
+			{messagesPath, fmt.Sprintf(messageAsk, true), key, 429, "rate_limit_error"},
+			{"/v1/messages/other", "{}", key, 404, "not_found_error"},
+		} {
+			a := r.ask(tt.path, tt.body, tt.header...)
+			if a.status != tt.status || gjson.Get(a.body, "type").Str != "error" || gjson.Get(a.body, "error.type").Str != tt.kind {
+				t.Errorf("%s %s: %d %s", tt.path, tt.body, a.status, a.body)
+			}
+			if a.header.Get("Request-Id") == "" || gjson.Get(a.body, "request_id").Str != a.header.Get("Request-Id") {
+				t.Errorf("no id: %v %s", a.header, a.body)
+			}
+			if tt.status == 429 && (a.header.Get("Anthropic-Ratelimit-Requests-Limit") != "2" || a.header.Get("Anthropic-Ratelimit-Requests-Remaining") != "0" || !strings.Contains(a.header.Get("Ratelimit-Policy"), `"requests";q=2;w=60`)) {
+				t.Errorf("head %v", a.header)
+			}
+		}
+	})
+}
+
+// Counting tokens takes nothing from any limit, and models are listed in the
+// form of whoever asks.
+func TestCountTokensAndModels(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := setup(t, kind("anthropic", "")+tenantsOf("{name: a, keys: [KEY], limits: {rpm: 1}}"), inTurn(reply(500, "text/plain", "")))
+		body := `{"model":"chat","system":"be kind","messages":[{"role":"user","content":"hello there, how many are these?"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`
+		for range 3 {
+			a := r.ask("/v1/messages/count_tokens?beta=true", body, "X-Api-Key", "secret")
+			if n := gjson.Get(a.body, "input_tokens").Int(); a.status != 200 || n < 10 || n > 60 {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		a := r.ask("/v1/models", "", "X-Api-Key", "secret", "Anthropic-Version", "2023-06-01")
+		if a.status != 200 || gjson.Get(a.body, "data.0.type").Str != "model" || gjson.Get(a.body, "first_id").Str != "chat" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		for _, path := range []string{"/v1/responses/resp_1", "/v1/responses/resp_1/cancel"} {
+			if a := r.ask(path, "{}", "X-Api-Key", "secret"); a.status != 404 || code(t, a.body) != "response_not_found" {
+				t.Errorf("%s: %d %s", path, a.status, a.body)
+			}
+		}
+	})
+}
+
+const responseEvents = `event: response.created
+data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","model":"vendor-m","usage":null}}
+
+event: response.output_text.delta
+data: {"type":"response.output_text.delta","sequence_number":1,"delta":"hi"}
+
+event: response.completed
+data: {"type":"response.completed","sequence_number":2,"response":{"id":"resp_1","model":"vendor-m","usage":{"input_tokens":6,"output_tokens":2}}}
+
+`
+
+// Responses for a provider that offers them are passed on.
+func TestResponsesPassThrough(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := setup(t, kind("openai", ", responses: true"), inTurn(reply(200, "text/event-stream", responseEvents)))
+		a := r.ask(responsesPath, `{"model":"chat","stream":true,"input":"hello"}`)
+		if a.status != 200 || a.err != nil || a.body != strings.ReplaceAll(responseEvents, "vendor-m", "chat") {
+			t.Errorf("%d %v:\n%s", a.status, a.err, a.body)
+		}
+		if line := r.ended(1); line["spillway.input_tokens"] != 6.0 || line["spillway.output_tokens"] != 2.0 {
+			t.Errorf("record %v", line)
+		}
+	})
+}
+
+// A request that cannot fit the model's context is refused with the figures, or
+// given to a model that holds it.
+func TestContext(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		conf := `
+providers:
+  up: {base_url: "http://127.0.0.1:8001", http: "1.1"}
+models:
+  chat: {context: 100, deployments: [{provider: up, model: small}]}
+  both: {context: 100, fallback: {context: [large]}, deployments: [{provider: up, model: small}]}
+  large: {context: 5000, deployments: [{provider: up, model: big}]}
+`
+		up := inTurn(reply(200, "application/json", wholeAnswer))
+		r := setup(t, conf, up)
+		long := `{"model":"%s","max_tokens":50,"messages":[{"role":"user","content":"` + strings.Repeat("many words ", 100) + `"}]}`
+		a := r.ask(chatPath, fmt.Sprintf(long, "chat"))
+		if a.status != 400 || code(t, a.body) != "context_length_exceeded" || !strings.Contains(a.body, "holds 100 tokens") || up.count() != 0 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		a = r.ask(chatPath, fmt.Sprintf(long, "both"))
+		if a.status != 200 || a.header.Get("X-Spillway-Fallback") != "large" || gjson.Get(up.bodies[0], "model").Str != "big" || gjson.Get(a.body, "model").Str != "both" {
+			t.Errorf("%d %v %s", a.status, a.header, a.body)
+		}
+	})
+}

@@ -1,0 +1,227 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/dialect"
+	"github.com/spillway-llm/spillway/internal/edge/upstream"
+	"github.com/spillway-llm/spillway/internal/edge/wire"
+)
+
+// languages are the dialects that providers speak.
+var languages = map[upstream.Language]dialect.Dialect{
+	upstream.ChatLanguage:      dialect.Chat(),
+	upstream.MessagesLanguage:  dialect.Messages(),
+	upstream.ResponsesLanguage: dialect.Responses(),
+	upstream.GeminiLanguage:    dialect.Gemini(),
+}
+
+// spoken is the dialect of a caller's surface, nil if it is never translated.
+func spoken(s wire.Surface) dialect.Dialect {
+	switch s {
+	case wire.ChatCompletions:
+		return languages[upstream.ChatLanguage]
+	case wire.Messages:
+		return languages[upstream.MessagesLanguage]
+	case wire.Responses:
+		return languages[upstream.ResponsesLanguage]
+	}
+	return nil
+}
+
+// translation is a request in the provider's own words.
+type translation struct {
+	language upstream.Language
+	body     []byte
+	dropped  []string // hints that it has no word for
+}
+
+// speaks is the language in which a request of this exchange goes to a target.
+func (x *exchange) speaks(t *target) upstream.Language {
+	return t.api.Speaks(x.surface.wire, t.settings.Responses)
+}
+
+// expressible refuses a request that none of the model's deployments could be
+// told, before it takes a place anywhere.
+func (x *exchange) expressible() *wire.Error {
+	var first *wire.Error
+	for _, d := range x.state.config.Models[x.pool].Deployments {
+		t := x.state.targets[d.Name]
+		if t == nil {
+			return nil
+		}
+		if x.speaks(t) == upstream.Native {
+			return nil
+		}
+		_, e := x.translated(t, t.model)
+		if e == nil {
+			return nil
+		}
+		if first == nil {
+			first = e
+		}
+	}
+	return first
+}
+
+// translated is the request in the target's language, made once for each
+// language and model.
+func (x *exchange) translated(t *target, model string) (*translation, *wire.Error) {
+	l := x.speaks(t)
+	if l == upstream.NoLanguage {
+		return nil, &wire.Error{
+			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "unsupported_surface", Param: "model",
+			Message: x.surface.path + " is not offered for model " + x.record.AskedModel + ": its provider has nothing like it",
+		}
+	}
+	if x.translation != nil && x.translation.language == l && x.neutral.Model == model {
+		return x.translation, nil
+	}
+	if x.neutral == nil {
+		r, err := spoken(x.surface.wire).ReadRequest(x.body)
+		if err != nil {
+			return nil, inexpressible(err)
+		}
+		x.neutral, x.hints = r, len(r.Dropped)
+	}
+	x.neutral.Model, x.neutral.Dropped = model, x.neutral.Dropped[:x.hints]
+	body, err := languages[l].WriteRequest(x.neutral)
+	if err != nil {
+		return nil, inexpressible(err)
+	}
+	x.translation = &translation{l, body, x.neutral.Dropped}
+	return x.translation, nil
+}
+
+// inexpressible is what the caller is told of a translation that failed.
+func inexpressible(err error) *wire.Error {
+	e := &wire.Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: err.Error()}
+	var d *dialect.Error
+	if errors.As(err, &d) {
+		e.Param = d.Field
+		if d.Unsupported {
+			e.Code = "unsupported_parameter"
+		}
+	}
+	return e
+}
+
+// errInexpressible is an attempt that could not even be said.
+type errInexpressible struct{ e *wire.Error }
+
+func (e errInexpressible) Error() string { return e.e.Message }
+
+// dropped tells the caller which of its hints did not reach the provider.
+func (x *exchange) dropped() {
+	if x.translation != nil && len(x.translation.dropped) > 0 {
+		x.w.Header().Set("X-Spillway-Dropped", strings.Join(x.translation.dropped, ", "))
+	}
+}
+
+// relayTranslated passes a stream on in the caller's own words.
+func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o *admit.Outcome, start time.Time) error {
+	reader := languages[x.translation.language].NewReader()
+	writer := spoken(x.surface.wire).NewWriter(dialect.WriterOptions{
+		Model: x.record.AskedModel, ID: strings.TrimPrefix(x.record.ID, "req_"), Created: x.record.Arrived.Unix(), Usage: x.envelope.IncludeUsage,
+	})
+	x.begin(d, resp, o, start)
+	buf := scratches.Get().(*scratch)
+	defer scratches.Put(buf)
+	pieces := int64(0)
+	for {
+		ev, err := resp.Next()
+		if err != nil {
+			x.estimate(pieces, o)
+			if !errors.Is(err, io.EOF) {
+				return err
+			}
+			if !reader.Finished() {
+				return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
+			}
+			if err := x.allow(); err != nil {
+				return err
+			}
+			return x.rc.Flush()
+		}
+		events, err := reader.Read(ev.Name, ev.Data)
+		if err != nil {
+			x.estimate(pieces, o)
+			return &upstream.Failure{Kind: upstream.BadResponse, Status: http.StatusOK, Retryable: true, Sent: true, Err: err}
+		}
+		buf.frame = buf.frame[:0]
+		for i := range events {
+			e := &events[i]
+			switch {
+			case e.Kind == dialect.Fault:
+				x.estimate(pieces, o)
+				return &upstream.Failure{Kind: upstream.StreamError, Body: append([]byte(nil), ev.Data...), Sent: true}
+			case e.Usage.Known:
+				x.usage(usageOf(e.Usage), o)
+			}
+			if e.Kind == dialect.Delta {
+				pieces++
+			}
+			buf.frame = writer.Write(buf.frame, e)
+		}
+		if len(buf.frame) == 0 {
+			continue
+		}
+		if err := x.write(buf.frame); err != nil {
+			x.estimate(pieces, o)
+			return err
+		}
+		if !resp.Buffered() {
+			if err := x.rc.Flush(); err != nil {
+				x.estimate(pieces, o)
+				return err
+			}
+		}
+	}
+}
+
+// wholeTranslated passes on an answer that is not streamed.
+func (x *exchange) wholeTranslated(d *admit.Decision, resp *upstream.Response, o *admit.Outcome, start time.Time) error {
+	body, err := resp.ReadAll(maxAnswer)
+	if err != nil {
+		return err
+	}
+	a, err := languages[x.translation.language].ReadAnswer(body)
+	if err != nil {
+		return &upstream.Failure{Kind: upstream.BadResponse, Status: resp.Status, Retryable: true, Sent: true, Err: err}
+	}
+	o.Status = resp.Status
+	if a.Usage.Known {
+		x.usage(usageOf(a.Usage), o)
+	} else {
+		o.Input = x.envelope.Input
+		x.record.Input = o.Input
+	}
+	a.Model = x.record.AskedModel
+	if a.Created == 0 {
+		a.Created = x.record.Arrived.Unix()
+	}
+	if body, err = spoken(x.surface.wire).WriteAnswer(a); err != nil {
+		return &upstream.Failure{Kind: upstream.BadResponse, Status: resp.Status, Sent: true, Err: err}
+	}
+	h := x.w.Header()
+	h.Set("Content-Type", "application/json")
+	x.dropped()
+	x.headers(d, time.Since(start))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	x.committed, x.record.Status = true, http.StatusOK
+	x.w.WriteHeader(http.StatusOK)
+	if err := x.write(body); err != nil {
+		return err
+	}
+	return x.rc.Flush()
+}
+
+func usageOf(u dialect.Usage) wire.Usage {
+	return wire.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning, Known: u.Known}
+}
