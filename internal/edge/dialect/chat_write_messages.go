@@ -15,9 +15,8 @@ func (w *chatRequestWriter) messages() *Error {
 	for i, t := range w.r.Turns {
 		var err *Error
 		if t.Role == Assistant {
-			if err = w.said(nil); err == nil {
-				err = w.assistant(t.Parts)
-			}
+			w.said(nil)
+			err = w.assistant(t.Parts)
 		} else {
 			err = w.user(t.Parts)
 		}
@@ -25,9 +24,7 @@ func (w *chatRequestWriter) messages() *Error {
 			return chatWithin(chatAt(err, i), "turns")
 		}
 	}
-	if err := w.said(nil); err != nil {
-		return chatWithin(err, "turns")
-	}
+	w.said(nil)
 	if w.b[len(w.b)-1] == '[' {
 		return malformed("turns", "there is nothing to answer")
 	}
@@ -45,9 +42,7 @@ func (w *chatRequestWriter) system() *Error {
 		}
 	}
 	w.b = append(w.b, `{"role":"system"`...)
-	if err := w.content(w.r.System); err != nil {
-		return chatWithin(err, "system")
-	}
+	w.content(w.r.System)
 	w.b = append(w.b, '}')
 	return nil
 }
@@ -64,30 +59,31 @@ func (w *chatRequestWriter) user(parts []Part) *Error {
 				return chatWithin(chatAt(err, i), "parts")
 			}
 		case Text, Image, Document:
-			rest = append(rest, *p)
+			said, err := chatSayable(*p)
+			if err != nil {
+				return chatWithin(chatAt(err, i), "parts")
+			}
+			rest = append(rest, said)
 		default:
 			return chatWithin(chatAt(unsupported("", "the user cannot say this in chat completions"), i), "parts")
 		}
 	}
-	if len(rest) == 0 {
-		return nil
+	if len(rest) > 0 {
+		w.said(rest)
 	}
-	return w.said(rest)
+	return nil
 }
 
 // said writes a message of the user, what was moved before what is said.
-func (w *chatRequestWriter) said(parts []Part) *Error {
+func (w *chatRequestWriter) said(parts []Part) {
 	parts = append(w.moved, parts...)
 	w.moved = nil
 	if len(parts) == 0 {
-		return nil
+		return
 	}
 	w.b = append(chatItem(w.b), `{"role":"user"`...)
-	if err := w.content(parts); err != nil {
-		return chatWithin(err, "parts")
-	}
+	w.content(parts)
 	w.b = append(w.b, '}')
-	return nil
 }
 
 // chatFailed is put before the result of a tool that failed, and chatMoved stands
@@ -109,8 +105,12 @@ func (w *chatRequestWriter) result(p *Part) *Error {
 			if !moved {
 				w.moved = append(w.moved, Part{Kind: Text, Text: fmt.Sprintf(chatSource, p.ID)})
 			}
+			said, err := chatSayable(q)
+			if err != nil {
+				return chatWithin(chatAt(err, i), "parts")
+			}
 			moved = true
-			w.moved = append(w.moved, q)
+			w.moved = append(w.moved, said)
 		default:
 			return chatWithin(chatAt(unsupported("", "a tool result can hold text, images and documents only"), i), "parts")
 		}
@@ -125,9 +125,7 @@ func (w *chatRequestWriter) result(p *Part) *Error {
 		texts[0].Text = chatFailed + texts[0].Text
 	}
 	w.b = chatAddString(append(chatItem(w.b), `{"role":"tool"`...), "tool_call_id", p.ID)
-	if err := w.content(texts); err != nil {
-		return err
-	}
+	w.content(texts)
 	w.b = append(w.b, '}')
 	return nil
 }
@@ -157,8 +155,8 @@ func (w *chatRequestWriter) assistant(parts []Part) *Error {
 	w.b = append(chatItem(w.b), `{"role":"assistant"`...)
 	if len(texts) == 0 {
 		w.b = append(w.b, `,"content":null`...)
-	} else if err := w.content(texts); err != nil {
-		return err
+	} else {
+		w.content(texts)
 	}
 	if refusal.Len() > 0 {
 		w.b = chatAddString(w.b, "refusal", refusal.String())
@@ -190,62 +188,64 @@ func chatCalls(b []byte, parts []Part) []byte {
 }
 
 // content writes the content: one text as a string, which every provider reads.
-func (w *chatRequestWriter) content(parts []Part) *Error {
+func (w *chatRequestWriter) content(parts []Part) {
 	w.b = chatKey(w.b, "content")
 	if len(parts) == 1 && parts[0].Kind == Text {
 		w.b = chatQuote(w.b, parts[0].Text)
-		return nil
+		return
 	}
 	w.b = append(w.b, '[')
 	for i := range parts {
 		w.b = chatItem(w.b)
-		if err := w.part(&parts[i]); err != nil {
-			return err
-		}
+		w.part(&parts[i])
 	}
 	w.b = append(w.b, ']')
-	return nil
 }
 
-func (w *chatRequestWriter) part(p *Part) *Error {
-	switch {
-	case p.Kind == Text:
-		w.text(p.Text)
-	case p.Kind == Image:
-		url := p.URL
-		if url == "" {
-			url = "data:" + p.Media + ";base64," + p.Data
-		}
+func (w *chatRequestWriter) part(p *Part) {
+	data := p.URL
+	if data == "" {
+		data = "data:" + p.Media + ";base64," + p.Data
+	}
+	switch p.Kind {
+	case Text:
+		w.b = chatAddString(append(w.b, `{"type":"text"`...), "text", p.Text)
+		w.b = append(w.b, '}')
+	case Image:
 		w.b = append(w.b, `{"type":"image_url","image_url":{`...)
-		w.b = chatAddString(w.b, "url", url)
+		w.b = chatAddString(w.b, "url", data)
 		if p.Detail != "" {
 			w.b = chatAddString(w.b, "detail", p.Detail)
 		}
 		w.b = append(w.b, `}}`...)
+	case Document:
+		w.b = append(w.b, `{"type":"file","file":{`...)
+		w.b = chatAddString(chatAddString(w.b, "filename", p.Name), "file_data", data)
+		w.b = append(w.b, `}}`...)
+	}
+}
+
+// chatSayable is what the user says in place of a part: a text for a document of
+// text, and a name for a document that has none, as chat must have one.
+func chatSayable(p Part) (Part, *Error) {
+	switch {
+	case p.Kind != Document:
+		return p, nil
 	case p.URL != "":
-		return unsupported("url", "a document by its URL cannot be passed on to chat completions: send its data")
+		return p, unsupported("url", "a document by its URL cannot be passed on to chat completions: send its data")
 	case strings.HasPrefix(p.Media, "text/"):
 		text, err := base64.StdEncoding.DecodeString(p.Data)
 		if err != nil || !utf8.Valid(text) {
-			return malformed("data", "a document of type %s must be UTF-8 in base64", p.Media)
+			return p, malformed("data", "a document of type %s must be UTF-8 in base64", p.Media)
 		}
+		said := Part{Kind: Text, Text: string(text)}
 		if p.Name != "" {
-			text = append([]byte(p.Name+":\n"), text...)
+			said.Text = p.Name + ":\n" + said.Text
 		}
-		w.text(string(text))
-	default:
-		name := p.Name
-		if name == "" { // chat must have one
-			_, kind, _ := strings.Cut(p.Media, "/")
-			name = "document." + kind
-		}
-		w.b = append(w.b, `{"type":"file","file":{`...)
-		w.b = chatAddString(chatAddString(w.b, "filename", name), "file_data", "data:"+p.Media+";base64,"+p.Data)
-		w.b = append(w.b, `}}`...)
+		return said, nil
+	case p.Name == "":
+		_, kind, _ := strings.Cut(p.Media, "/")
+		p.Name = "document." + kind
 	}
-	return nil
-}
-
-func (w *chatRequestWriter) text(s string) {
-	w.b = append(chatAddString(append(w.b, `{"type":"text"`...), "text", s), '}')
+	return p, nil
 }
