@@ -1,0 +1,173 @@
+package dialect
+
+import "github.com/tidwall/gjson"
+
+func (p *chatRequestReader) tool(_ int, v gjson.Result) *Error {
+	var kind string
+	var function gjson.Result
+	unknown := ""
+	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+		switch name {
+		case "type":
+			return chatString(v, &kind)
+		case "function":
+			function = v
+		case "cache_control":
+			p.r.drop(name)
+		default:
+			unknown = name
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case kind == "":
+		return malformed("type", "you must provide a type")
+	case kind != "function":
+		return unsupported("type", "only tools of type function can be passed on")
+	case unknown != "":
+		return chatWithin(chatUnknown(), unknown)
+	}
+	t := Tool{}
+	if err := chatFunction(function, &t); err != nil {
+		return chatWithin(err, "function")
+	}
+	p.r.Tools = append(p.r.Tools, t)
+	return nil
+}
+
+func chatFunction(v gjson.Result, t *Tool) *Error {
+	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+		switch name {
+		case "name":
+			return chatString(v, &t.Name)
+		case "description":
+			return chatString(v, &t.Description)
+		case "parameters":
+			return chatObject(v, &t.Schema)
+		case "strict":
+			return chatBool(v, &t.Strict)
+		}
+		return chatUnknown()
+	})
+	if err == nil && t.Name == "" {
+		err = malformed("name", "you must provide a name")
+	}
+	return err
+}
+
+func (p *chatRequestReader) choice(v gjson.Result) *Error {
+	if v.Type == gjson.String {
+		switch v.Str {
+		case "auto":
+			p.r.Choice = ChoiceAuto
+		case "none":
+			p.r.Choice = ChoiceNone
+		case "required":
+			p.r.Choice = ChoiceRequired
+		default:
+			return malformed("", "must be auto, none, required, or an object that names a function")
+		}
+		return nil
+	}
+	var kind string
+	var t Tool
+	unknown := ""
+	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+		switch name {
+		case "type":
+			return chatString(v, &kind)
+		case "function":
+			return chatMembers(v, func(name string, v gjson.Result) *Error {
+				if name == "name" {
+					return chatString(v, &t.Name)
+				}
+				return chatUnknown()
+			})
+		default:
+			unknown = name
+			return nil
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case kind == "":
+		return malformed("type", "you must provide a type")
+	case kind != "function":
+		return unsupported("type", "only a function can be chosen")
+	case unknown != "":
+		return chatWithin(chatUnknown(), unknown)
+	case t.Name == "":
+		return malformed("function.name", "you must provide a name")
+	}
+	p.r.Choice, p.r.ChoiceName = ChoiceNamed, t.Name
+	return nil
+}
+
+// toolCalls reads the calls of one assistant message.
+func (p *chatRequestReader) toolCalls(v gjson.Result) (parts []Part, err *Error) {
+	err = chatItems(v, func(_ int, v gjson.Result) *Error {
+		part := Part{Kind: ToolCall}
+		kind, unknown := "function", ""
+		var function gjson.Result
+		err := chatMembers(v, func(name string, v gjson.Result) *Error {
+			switch name {
+			case "id":
+				return chatString(v, &part.ID)
+			case "type":
+				return chatString(v, &kind)
+			case "function":
+				function = v
+			case "index": // of a stream, and kept by some clients
+			default:
+				unknown = name
+			}
+			return nil
+		})
+		switch {
+		case err != nil:
+			return err
+		case kind != "function":
+			return unsupported("type", "only calls of type function can be passed on")
+		case unknown != "":
+			return chatWithin(chatUnknown(), unknown)
+		case part.ID == "":
+			return malformed("id", "you must provide the id of the call")
+		}
+		if err := chatCalled(function, &part); err != nil {
+			return chatWithin(err, "function")
+		}
+		p.calls[part.ID] = part.Name
+		parts = append(parts, part)
+		return nil
+	})
+	return parts, err
+}
+
+// chatCalled reads the name and the arguments of a call.
+func chatCalled(v gjson.Result, part *Part) *Error {
+	arguments := ""
+	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+		switch name {
+		case "name":
+			return chatString(v, &part.Name)
+		case "arguments":
+			return chatString(v, &arguments)
+		}
+		return chatUnknown()
+	})
+	switch {
+	case err != nil:
+		return err
+	case part.Name == "":
+		return malformed("name", "you must provide a name")
+	case arguments == "":
+		arguments = "{}"
+	case !isChatObject(arguments):
+		return malformed("arguments", "must be the text of a JSON object")
+	}
+	part.Arguments = Raw(arguments)
+	return nil
+}
