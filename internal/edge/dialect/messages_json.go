@@ -37,13 +37,17 @@ func messagesParse(body []byte) (gjson.Result, *Error) {
 	return gjson.Result{}, malformed("", "the request body is not valid JSON: it ends early")
 }
 
-// messagesPath writes a JSON pointer as errors name a member.
+// messagesPath writes a JSON pointer as errors name a member, down to a depth
+// that members of a request can have.
 func messagesPath(p jsontext.Pointer) string {
-	e := &Error{}
-	tokens := []string{}
+	const deepest = 12
+	var tokens []string
 	for t := range p.Tokens() {
-		tokens = append(tokens, t)
+		if tokens = append(tokens, t); len(tokens) == deepest {
+			break
+		}
 	}
+	e := &Error{}
 	for i := len(tokens) - 1; i >= 0; i-- {
 		if n, err := strconv.Atoi(tokens[i]); err == nil {
 			e = messagesItem(n, e)

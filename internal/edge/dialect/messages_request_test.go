@@ -161,6 +161,7 @@ func TestMessagesReadRefusals(t *testing.T) {
 		{messagesMinimal(`,"model":"n"`), "model", false},
 		{messagesWith(`{"type":"text","type":"text","text":"a"}`), "messages[0].content[0].type", false},
 		{messagesMinimal(",\"system\":\"\xff\""), "system", false},
+		{strings.Repeat("[", 2000) + "x", strings.Repeat("[0]", 12), false},
 		{messagesMinimal(`,"system":"\ud800"`), "system", false},
 
 		// What must be there.

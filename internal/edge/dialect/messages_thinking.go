@@ -78,9 +78,10 @@ type messagesThinking struct {
 
 // writeThinking says how much to think, and the cap of output tokens with it.
 //
-// The budget is part of max_tokens. If the request names a cap, thinking gets at
-// most half of it, so that an answer has room; where half is below the least
-// budget there is no thinking. Thinking is left out also where the API would
+// The budget is part of max_tokens. If the request names a cap, an effort gets at
+// most half of it, so that an answer has room, and so does a budget that is not
+// below the cap; where half is less than the least budget there is no thinking.
+// Thinking is left out also where the API would
 // refuse it: beside a forced tool, another temperature than 1, a top_k or a
 // top_p below 0.95, and in the middle of a chain of tool calls that began
 // without it. Whatever is left out is noted in Dropped.
@@ -122,7 +123,11 @@ func (w *messagesBody) writeThinking(r *Request) *Error {
 		w.config().Effort = messagesEffortOf(budget)
 		return nil
 	}
-	if budget = min(max(budget, messagesLeastBudget), w.MaxTokens/2); budget < messagesLeastBudget {
+	budget = max(budget, messagesLeastBudget)
+	if r.MaxOutput != nil && (r.Budget == nil || budget >= w.MaxTokens) {
+		budget = min(budget, w.MaxTokens/2)
+	}
+	if budget < messagesLeastBudget {
 		r.drop(name)
 		return nil
 	}
@@ -165,12 +170,13 @@ func messagesAdaptive(model string) bool {
 	if !strings.Contains(model, "claude") {
 		return false
 	}
+	model = strings.ReplaceAll(model, ".", "-")
 	for _, old := range messagesOldModels {
 		if strings.Contains(model, old) {
 			return false
 		}
 	}
-	return true
+	return !strings.HasSuffix(model, "-4")
 }
 
 // messagesNoThought says whether the API refuses to think on such a request.
