@@ -16,7 +16,7 @@ func (w *respWriter) open(dst []byte, e *Event) []byte {
 		w.items[w.message].parts++
 		w.blocks = append(w.blocks, b)
 		dst = w.place(w.event(dst, "response.content_part.added"), &b, "content_index")
-		return done(b.appendContent(append(dst, `,"part":`...)))
+		return respDone(b.appendContent(append(dst, `,"part":`...)))
 	case ToolCall:
 		dst = w.closeMessage(dst, "completed")
 		b.item = w.newItem("fc_")
@@ -25,22 +25,22 @@ func (w *respWriter) open(dst []byte, e *Event) []byte {
 		}
 		w.blocks = append(w.blocks, b)
 		dst = w.added(dst, b.item)
-		return done(w.appendCall(dst, &b, "in_progress"))
+		return respDone(w.appendCall(dst, &b, "in_progress"))
 	case Thinking:
 		dst = w.closeMessage(dst, "completed")
 		b.item = w.newItem("rs_")
 		w.blocks = append(w.blocks, b)
 		dst = w.added(dst, b.item)
-		dst = done(w.appendReasoning(dst, &b, false))
+		dst = respDone(w.appendReasoning(dst, &b, false))
 		dst = w.place(w.event(dst, "response.reasoning_summary_part.added"), &b, "summary_index")
-		return done(append(dst, `,"part":{"type":"summary_text","text":""}`...))
+		return respDone(append(dst, `,"part":{"type":"summary_text","text":""}`...))
 	case Redacted:
 		dst = w.closeMessage(dst, "completed")
 		b.item = w.newItem("rs_")
 		b.sealed = []byte(e.Data)
 		w.blocks = append(w.blocks, b)
 		dst = w.added(dst, b.item)
-		return done(w.appendReasoning(dst, &b, false))
+		return respDone(w.appendReasoning(dst, &b, false))
 	}
 	return dst
 }
@@ -54,7 +54,7 @@ func (w *respWriter) newItem(prefix string) int {
 func (w *respWriter) openMessage(dst []byte) []byte {
 	w.message = w.newItem("msg_")
 	dst = w.added(dst, w.message)
-	return done(w.appendMessage(dst, w.message, "in_progress"))
+	return respDone(w.appendMessage(dst, w.message, "in_progress"))
 }
 
 func (w *respWriter) closeMessage(dst []byte, status string) []byte {
@@ -106,7 +106,7 @@ func (w *respWriter) delta(dst []byte, b *respBlock, text []byte) []byte {
 	if b.kind == Text {
 		dst = append(dst, `,"logprobs":[]`...)
 	}
-	return done(dst)
+	return respDone(dst)
 }
 
 // closeBlock ends a block, and its item if that is all of it.
@@ -115,22 +115,22 @@ func (w *respWriter) closeBlock(dst []byte, b *respBlock, status string) []byte 
 	switch b.kind {
 	case Text:
 		dst = w.place(w.event(dst, "response.output_text.done"), b, "content_index")
-		dst = done(append(b.appendText(append(dst, `,"text":`...)), `,"logprobs":[]`...))
+		dst = respDone(append(b.appendText(append(dst, `,"text":`...)), `,"logprobs":[]`...))
 	case Refusal:
 		dst = w.place(w.event(dst, "response.refusal.done"), b, "content_index")
-		dst = done(b.appendText(append(dst, `,"refusal":`...)))
+		dst = respDone(b.appendText(append(dst, `,"refusal":`...)))
 	case ToolCall:
 		dst = w.place(w.event(dst, "response.function_call_arguments.done"), b, "")
 		dst = respQuote(append(dst, `,"name":`...), b.name)
-		dst = done(b.appendArguments(append(dst, `,"arguments":`...), status))
+		dst = respDone(b.appendArguments(append(dst, `,"arguments":`...), status))
 		item.raw = w.appendCall(nil, b, status)
 		dst = w.itemDone(dst, b.item)
 	case Thinking:
 		dst = w.place(w.event(dst, "response.reasoning_summary_text.done"), b, "summary_index")
-		dst = done(b.appendText(append(dst, `,"text":`...)))
+		dst = respDone(b.appendText(append(dst, `,"text":`...)))
 		dst = w.place(w.event(dst, "response.reasoning_summary_part.done"), b, "summary_index")
 		dst = b.appendText(append(dst, `,"part":{"type":"summary_text","text":`...))
-		dst = done(append(dst, '}'))
+		dst = respDone(append(dst, '}'))
 		item.raw = w.appendReasoning(nil, b, true)
 		dst = w.itemDone(dst, b.item)
 	case Redacted:
@@ -139,7 +139,7 @@ func (w *respWriter) closeBlock(dst []byte, b *respBlock, status string) []byte 
 	}
 	if b.kind == Text || b.kind == Refusal {
 		dst = w.place(w.event(dst, "response.content_part.done"), b, "content_index")
-		dst = done(b.appendContent(append(dst, `,"part":`...)))
+		dst = respDone(b.appendContent(append(dst, `,"part":`...)))
 		if len(item.raw) > 0 {
 			item.raw = append(item.raw, ',')
 		}
@@ -174,7 +174,7 @@ func (w *respWriter) added(dst []byte, n int) []byte {
 func (w *respWriter) itemDone(dst []byte, n int) []byte {
 	dst = append(w.event(dst, "response.output_item.done"), `,"output_index":`...)
 	dst = append(strconv.AppendInt(dst, int64(n), 10), `,"item":`...)
-	return done(append(dst, w.items[n].raw...))
+	return respDone(append(dst, w.items[n].raw...))
 }
 
 // appendMessage writes the open message, with the parts that are finished.

@@ -114,7 +114,7 @@ func (w *respWriter) find(index int) *respBlock {
 	return nil
 }
 
-// event writes the beginning of an event; finish with done.
+// event writes the beginning of an event; finish with respDone.
 func (w *respWriter) event(dst []byte, name string) []byte {
 	dst = append(append(dst, "event: "...), name...)
 	dst = append(append(dst, "\ndata: {\"type\":\""...), name...)
@@ -123,12 +123,12 @@ func (w *respWriter) event(dst []byte, name string) []byte {
 	return dst
 }
 
-func done(dst []byte) []byte { return append(dst, "}\n\n"...) }
+func respDone(dst []byte) []byte { return append(dst, "}\n\n"...) }
 
 // response writes an event that holds the response object.
 func (w *respWriter) response(dst []byte, name string, s *respState, output func([]byte) []byte) []byte {
 	dst = append(w.event(dst, name), `,"response":`...)
-	return done(w.head.append(dst, s, output))
+	return respDone(w.head.append(dst, s, output))
 }
 
 // output writes the items, as far as they are finished.
@@ -169,7 +169,7 @@ func (w *respWriter) fault(dst []byte, e *Event) []byte {
 	}
 	dst = respQuote(append(w.event(dst, "error"), `,"code":`...), s.code)
 	dst = respQuote(append(dst, `,"message":`...), s.text)
-	dst = done(append(dst, `,"param":null`...))
+	dst = respDone(append(dst, `,"param":null`...))
 	return w.response(dst, "response.failed", &s, w.output)
 }
 
