@@ -3,8 +3,16 @@ package dialect
 import "strconv"
 
 // open begins a block. Texts and refusals that follow one another are parts of
-// one message, which stays open until something else comes.
+// one message, which stays open until something else comes. Only calls may be
+// open together: what else was left open ends here.
 func (w *respWriter) open(dst []byte, e *Event) []byte {
+	for i := 0; i < len(w.blocks); {
+		if b := &w.blocks[i]; b.kind != ToolCall || e.Block != ToolCall {
+			dst = w.closeBlock(dst, b, "completed")
+			continue
+		}
+		i++
+	}
 	b := respBlock{index: e.Index, kind: e.Block, id: e.ID, name: e.Name}
 	switch e.Block {
 	case Text, Refusal:
@@ -60,13 +68,6 @@ func (w *respWriter) openMessage(dst []byte) []byte {
 func (w *respWriter) closeMessage(dst []byte, status string) []byte {
 	if w.message < 0 {
 		return dst
-	}
-	for i := 0; i < len(w.blocks); { // a part that was left open ends with its message
-		if b := &w.blocks[i]; b.item == w.message {
-			dst = w.closeBlock(dst, b, status)
-			continue
-		}
-		i++
 	}
 	n := w.message
 	w.message = -1
