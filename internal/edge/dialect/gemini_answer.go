@@ -100,6 +100,10 @@ func readGeminiUsage(v gjson.Result) (u Usage) {
 		}
 		return true
 	})
+	if !u.Known {
+		return Usage{}
+	}
+	u.Cached = min(u.Cached, u.Input)
 	return u
 }
 
