@@ -136,7 +136,8 @@ func TestUpstreamReport(t *testing.T) {
 		if near.Faults["denied"] != 1 || far.Sent != 1 || far.Good != 1 {
 			t.Errorf("%v; far %+v", near.Faults, far)
 		}
-		if text := r.metrics(); !strings.Contains(text, `spillway_upstream_refused_keys{deployment="near"} 1`) || !strings.Contains(text, `spillway_upstream_cost_dollars_total{deployment="near"} 0.004104`) {
+		if text := r.metrics(); !strings.Contains(text, `spillway_upstream_refused_keys{deployment="near"} 1`) || !strings.Contains(text, `spillway_upstream_cost_dollars_total{deployment="near"} 0.004104`) ||
+			!strings.Contains(text, `spillway_upstream_info{deployment="near",model="chat",precision="int8",provider="up",region="here",tier="0"} 1`) {
 			t.Errorf("metrics: %s", text)
 		}
 		time.Sleep(31 * time.Second) // the pause is over
