@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +62,11 @@ func (c *tuneCmd) simulate(ctx context.Context) error {
 		return usageError{err}
 	}
 	w.Progress = progress(ctx, "simulated")
-	tuned, err := sim.Tune(w, workload)
+	measured, err := c.measured()
+	if err != nil {
+		return usageError{err}
+	}
+	tuned, err := sim.Tune(w, workload, measured)
 	if err != nil {
 		return usageError{err}
 	}
@@ -82,6 +87,25 @@ func (c *tuneCmd) simulate(ctx context.Context) error {
 	p.limits(sim.Limits(w.Policy, profiles))
 	_, err = os.Stdout.WriteString(p.String())
 	return err
+}
+
+// measured is how long calls took by the recordings among the traces; of two
+// that know a deployment the last one counts.
+func (c *tuneCmd) measured() (map[string]time.Duration, error) {
+	all := map[string]time.Duration{}
+	for _, file := range c.Trace {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		m, err := sim.Measured(file, f)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, m)
+	}
+	return all, nil
 }
 
 // rampFactor is the growth of the rate from step to step.

@@ -104,6 +104,20 @@ simulation:
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
+	recording := filepath.Join(dir, "events.jsonl") // in which calls took three times as long
+	rows = ""
+	for i := range 600 {
+		begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
+		rows += fmt.Sprintf(`{"at":%[1]q,"kind":"offer","request":{"ID":%[2]d,"Tenant":"bank","Model":"chat","Class":"interactive","Input":100,"Arrived":%[1]q,"Deadline":"0001-01-01T00:00:00Z"}}
+{"at":%[1]q,"kind":"decision","decision":{"ID":%[2]d,"Deployment":"only","Verdict":"run"}}
+{"at":%[3]q,"kind":"finish","id":%[2]d,"outcome":{"OK":true,"Input":100,"Output":100}}
+`, begin.Format(time.RFC3339Nano), i+1, begin.Add(6*time.Second).Format(time.RFC3339Nano))
+	}
+	write(t, recording, rows)
+	again, err := command(t, "tune", "--config", file, "--trace", recording).Output()
+	if want := "only at chat: rpm 300, of each of 2 keys let pass 594 requests a minute; of 6s each they are used up by 60 at once, and 75 leave a quarter of headroom"; err != nil || !strings.Contains(string(again), want) {
+		t.Errorf("no %q in\n%s (%v)", want, again, err)
+	}
 	if strings.Contains(string(out), "free at pair") {
 		t.Errorf("it speaks of a deployment without limits:\n%s", out)
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
@@ -65,15 +66,21 @@ type keyReport struct {
 	Daily    int64      `json:"tokens_daily_limit,omitempty"`
 }
 
-// upstreams answers what every deployment is doing.
-func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
-	clock := g.gate.clock()
+// places are the deployments as the file has them, by name.
+func (g *Gateway) places() map[string]config.Deployment {
 	places := map[string]config.Deployment{}
 	for _, m := range g.state.Load().config.Models {
 		for _, d := range m.Deployments {
 			places[d.Name] = d
 		}
 	}
+	return places
+}
+
+// upstreams answers what every deployment is doing.
+func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
+	clock := g.gate.clock()
+	places := g.places()
 	report := struct {
 		Upstreams []upstreamReport `json:"upstreams"`
 	}{Upstreams: []upstreamReport{}}
@@ -124,11 +131,13 @@ func minute(perSecond float64) *float64 {
 
 // upstreamStates is the same for metrics.
 func (g *Gateway) upstreamStates() []telemetry.UpstreamState {
-	clock := g.gate.clock()
+	clock, places := g.gate.clock(), g.places()
 	var list []telemetry.UpstreamState
 	for _, d := range g.gate.Snapshot().Deployments {
+		c := places[d.Name]
 		u := telemetry.UpstreamState{
-			Deployment: d.Name, Model: d.Model, Slots: d.Slots, Usable: d.Calls, Running: d.Running, State: d.State.String(), Share: d.Share, Step: d.Step,
+			Deployment: d.Name, Model: d.Model, Provider: c.Provider, Region: c.Region, Precision: c.Precision, Tier: tierName(d.Tier, d.Reserve),
+			Slots: d.Slots, Usable: d.Calls, Running: d.Running, State: d.State.String(), Share: d.Share, Step: d.Step,
 			Ratio: d.Ratio, Sent: d.Tally.Sent, Good: d.Tally.Good, Limited: d.Tally.Faults[admit.Throttled], Faults: map[string]int64{},
 			Input: d.Tally.Input, Output: d.Tally.Output, Cost: d.Tally.Cost,
 		}
@@ -148,4 +157,12 @@ func (g *Gateway) upstreamStates() []telemetry.UpstreamState {
 		list = append(list, u)
 	}
 	return list
+}
+
+// tierName is the place in the order of preference as a label.
+func tierName(tier int, reserve bool) string {
+	if reserve {
+		return "reserve"
+	}
+	return strconv.Itoa(tier)
 }

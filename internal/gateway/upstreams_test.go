@@ -136,7 +136,8 @@ func TestUpstreamReport(t *testing.T) {
 		if near.Faults["denied"] != 1 || far.Sent != 1 || far.Good != 1 {
 			t.Errorf("%v; far %+v", near.Faults, far)
 		}
-		if text := r.metrics(); !strings.Contains(text, `spillway_upstream_refused_keys{deployment="near"} 1`) || !strings.Contains(text, `spillway_upstream_cost_dollars_total{deployment="near"} 0.004104`) {
+		if text := r.metrics(); !strings.Contains(text, `spillway_upstream_refused_keys{deployment="near"} 1`) || !strings.Contains(text, `spillway_upstream_cost_dollars_total{deployment="near"} 0.004104`) ||
+			!strings.Contains(text, `spillway_upstream_info{deployment="near",model="chat",precision="int8",provider="up",region="here",tier="0"} 1`) {
 			t.Errorf("metrics: %s", text)
 		}
 		time.Sleep(31 * time.Second) // the pause is over
@@ -347,6 +348,45 @@ func TestSummerTime(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if u := r.upstreams()["near"]; u.Keys[0].Today+u.Keys[1].Today != 0 {
 			t.Errorf("a minute after midnight: %+v", u.Keys)
+		}
+	})
+}
+
+// What docs/callers.md says of x-spillway-fallback and x-spillway-task.
+func TestFallbackAndTaskAsCallersSeeThem(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		conf := func(cause string) string {
+			return strings.Replace(`
+providers:
+  up: {base_url: "http://127.0.0.1:8001/v1"}
+  far: {base_url: "http://127.0.0.1:8002/v1"}
+models:
+  chat: {deployments: [{provider: up, model: vendor/m-2026}], fallback: {CAUSE: [small]}}
+  small: {deployments: [{provider: far, model: vendor/s}]}
+  both:
+    balance: quality
+    deployments:
+      - {name: coder, provider: far, model: coder, quality: {code: 0.9, default: 0.1}}
+      - {name: poet, provider: far, model: poet, quality: {code: 0.2, default: 0.5}}
+`, "CAUSE", cause, 1)
+		}
+		r := setup(t, conf("error"), reply(400, "application/json", `{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`))
+		r.second(reply(200, "application/json", wholeAnswer))
+		if a := r.ask(chatPath, plainAsk); a.status != 400 || a.header.Get("X-Spillway-Fallback") != "" {
+			t.Errorf("too long, and only errors fall back: %d %v", a.status, a.header)
+		}
+		r.apply(conf("context"))
+		a := r.ask(chatPath, plainAsk)
+		var body struct{ Model string }
+		if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != 200 || body.Model != "chat" ||
+			a.header.Get("X-Spillway-Fallback") != "small" || a.header.Get("X-Spillway-Model") != "vendor/s" {
+			t.Errorf("%d %v %s", a.status, a.header, a.body)
+		}
+		for task, want := range map[string]string{"code": "coder", "verse": "poet", "": "poet"} {
+			a := r.ask(chatPath, strings.Replace(plainAsk, `"chat"`, `"both"`, 1), "X-Spillway-Task", task)
+			if a.header.Get("X-Spillway-Model") != want || a.header.Get("X-Spillway-Fallback") != "" {
+				t.Errorf("task %q: %v", task, a.header)
+			}
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
 )
 
 // hookServer is the operator's own address, in memory.
@@ -203,5 +206,26 @@ func TestHookErrors(t *testing.T) {
 		if got := hookError(tt.err).Error(); got != tt.says {
 			t.Errorf("%v: %q, want %q", tt.err, got, tt.says)
 		}
+	}
+}
+
+// The same over loopback, with a client as it is outside of tests; it keeps no
+// connection.
+func TestWebhookOverLoopback(t *testing.T) {
+	h := &hookServer{answer: ok204}
+	s := httptest.NewServer(h)
+	defer s.Close()
+	hooks := newHooks(nil)
+	for range 2 {
+		if err := hooks.post(t.Context(), config.ScaleUp{Webhook: config.Secret(s.URL + "/x")}, "gpu/m", time.Now()); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(h.times()) != 2 || !strings.HasPrefix(h.bodies[0], `POST /x {"at":"`) || !strings.HasSuffix(h.bodies[0], `"deployment":"gpu/m","event":"scale_up"}`) {
+		t.Errorf("%q", h.bodies)
+	}
+	s.Close()
+	if err := hooks.post(t.Context(), config.ScaleUp{Webhook: config.Secret(s.URL)}, "gpu/m", time.Now()); err == nil || err.Error() != "connection refused" {
+		t.Errorf("nobody there: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ type Provider struct {
 	HTTP HTTP `yaml:"http"`
 	// Whether a stream may be asked for its usage. Default true. Set it to false for an endpoint that refuses stream_options; usage is then estimated.
 	StreamUsage bool `yaml:"stream_usage"`
-	// Where it stands, as a label in metrics and logs. Default none.
+	// Where it stands, as a label of spillway_upstream_info and in the report of upstreams. Default none.
 	Region string `yaml:"region"`
 	// Time zone in which its day begins anew, for limits by the day, as an IANA name such as America/Los_Angeles. Default UTC.
 	DayZone Zone `yaml:"day_zone"`

@@ -12,7 +12,7 @@ import (
 // upstream is a deployment that has seen everything.
 func upstream() UpstreamState {
 	return UpstreamState{
-		Deployment: "gpu/big", Model: "chat", Slots: 16, Usable: 6, Running: 5, State: "recovering", Share: 0.4, Step: 4, Ratio: 1.25,
+		Deployment: "gpu/big", Model: "chat", Provider: "gpu", Region: "eu", Precision: "int8", Tier: "1", Slots: 16, Usable: 6, Running: 5, State: "recovering", Share: 0.4, Step: 4, Ratio: 1.25,
 		Sent: 100, Good: 90, Limited: 3, Faults: map[string]int64{"failed": 5, "throttled": 3, "silent": 0}, Input: 9000, Output: 1000, Cost: 1_250_000,
 		Paused: 1500 * time.Millisecond, Refused: 1,
 	}
@@ -25,6 +25,7 @@ func TestUpstreamState(t *testing.T) {
 		return []UpstreamState{u, {Deployment: "hosted/big", State: "closed", Share: 1, Step: 10, Ratio: 1}}
 	})
 	expect(t, reg, `
+		spillway_upstream_info{deployment="gpu/big",model="chat",precision="int8",provider="gpu",region="eu",tier="1"} 1
 		spillway_upstream_slots{deployment="gpu/big"} 16
 		spillway_upstream_usable_slots{deployment="gpu/big"} 6
 		spillway_upstream_running{deployment="gpu/big"} 5
