@@ -271,8 +271,12 @@ func (r *messagesReader) start(e *messagesRawEvent) *Error {
 	return nil
 }
 
-// stop reads the end of a block.
+// stop reads the end of a block. What the end of the message has ended already
+// needs no other.
 func (r *messagesReader) stop(e *messagesRawEvent) *Error {
+	if r.stopped {
+		return nil
+	}
 	i, err := r.find(e)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/gjson"
@@ -28,10 +29,10 @@ func (responses) NewReader() Reader { return &respReader{lastOut: -1, lastPart: 
 
 func (responses) NewWriter(o WriterOptions) Writer { return newRespWriter(o) }
 
-// respCheck reads the whole body once: one JSON object, in valid UTF-8, and,
-// where strict, with no name twice.
+// respCheck reads the whole body once: one JSON object, and, where strict, in
+// valid UTF-8 and with no name twice. A model may say half of a surrogate pair.
 func respCheck(body []byte, strict bool) *Error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(!strict))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(!strict), jsontext.AllowInvalidUTF8(!strict))
 	kind := dec.PeekKind()
 	if _, err := dec.ReadValue(); err != nil {
 		field, at := "", dec.InputOffset()
@@ -146,6 +147,15 @@ func respCount(path string, v gjson.Result, to **int64) *Error {
 	n := int64(v.Num)
 	*to = &n
 	return nil
+}
+
+// respMend replaces what is not UTF-8. A caller must not get it, and for the
+// rest of an answer it is no reason to lose it.
+func respMend(data []byte) []byte {
+	if utf8.Valid(data) {
+		return data
+	}
+	return bytes.ToValidUTF8(data, []byte("\uFFFD"))
 }
 
 // respQuote appends s as a JSON string; text that is not UTF-8 is mended.

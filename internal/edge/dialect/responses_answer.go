@@ -3,6 +3,7 @@ package dialect
 import "github.com/tidwall/gjson"
 
 func (responses) ReadAnswer(body []byte) (*Answer, error) {
+	body = respMend(body)
 	if err := respCheck(body, false); err != nil {
 		return nil, err
 	}

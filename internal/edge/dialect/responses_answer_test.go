@@ -45,6 +45,8 @@ func TestResponsesReadAnswer(t *testing.T) {
 		{"a cap", `{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]}`, StopLength, 0},
 		{"a filter", `{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`, StopFilter, 0},
 		{"no reason", `{"status":"incomplete","output":[]}`, StopUnknown, 0},
+		{"half a character", `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"\ud83d` + "\xff" + `"}]}]}`, StopEnd, 1},
+		{"a name that was said twice", `{"status":"completed","output":[{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a\":1,\"a\":2}"}]}`, StopTool, 1},
 		{"a call that was cut", `{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a"}]}`, StopLength, 0},
 	} {
 		a, err := Responses().ReadAnswer([]byte(c.body))

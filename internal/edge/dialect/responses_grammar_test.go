@@ -13,14 +13,13 @@ import (
 // types, rising sequence numbers, the nesting of items and parts, deltas that
 // add up to what done says, and a last object that repeats everything.
 type respGrammar struct {
-	names   []string // of all events, in order
-	status  string   // "" until created
-	over    bool
-	failed  bool // error was sent
-	items   []gjson.Result
-	open    map[int]*respOpenItem
-	last    gjson.Result // the last response object
-	repeats bool
+	names  []string // of all events, in order
+	status string   // "" until created
+	over   bool
+	failed bool // error was sent
+	items  []gjson.Result
+	open   map[int]*respOpenItem
+	last   gjson.Result // the last response object
 }
 
 type respOpenItem struct {

@@ -3,6 +3,7 @@ package dialect
 import (
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/gjson"
 )
 
@@ -165,12 +166,14 @@ func (q *respRequest) call(path string, v gjson.Result) *Error {
 	return nil
 }
 
-// respArguments takes the arguments of a call; none are an empty object.
+// respArguments takes the arguments of a call; none are an empty object. Models
+// say a name twice.
 func respArguments(s string) (Raw, bool) {
 	if strings.TrimSpace(s) == "" {
 		return Raw("{}"), true
 	}
-	return Raw(s), respCheck([]byte(s), true) == nil
+	v := jsontext.Value(s)
+	return Raw(s), v.IsValid(jsontext.AllowDuplicateNames(true)) && v.Kind() == '{'
 }
 
 func (q *respRequest) result(path string, v gjson.Result) *Error {

@@ -72,8 +72,9 @@ func (r *respReader) Read(name, data []byte) ([]Event, error) {
 func (r *respReader) split(data []byte) error {
 	f := &r.frame
 	*f = respFrame{}
+	data = respMend(data)
 	r.buf = *bytes.NewBuffer(data)
-	r.dec.Reset(&r.buf, jsontext.AllowDuplicateNames(true))
+	r.dec.Reset(&r.buf, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	defer func() { r.buf = bytes.Buffer{} }() // do not keep the data alive
 	if r.dec.PeekKind() != '{' {
 		return malformed("", "an event of the stream is not a JSON object")

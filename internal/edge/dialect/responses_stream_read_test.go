@@ -126,6 +126,8 @@ func TestResponsesReadStream(t *testing.T) {
 		{"error with an object", `{"type":"error","error":{"type":"invalid_request_error","code":null,"message":"bad"}}`, "fault invalid_request \"bad\""},
 		{"an error alone", `{"error":{"type":"server_error","message":"bad"}}`, "fault server_error \"bad\""},
 		{"a bad picture", `{"type":"error","code":"invalid_image_url","message":"m"}`, "fault invalid_request \"m\""},
+		{"half a character", `{"type":"response.output_text.delta","delta":"a\ud83d","delta2":1}
+			{"type":"response.output_text.delta","delta":"b` + "\xff" + `"}`, "begin   0\n0 opens text\n0 says \"a\uFFFD\"\n0 says \"b\uFFFD\""},
 		{"what is new", created + `{"type":"keepalive","sequence_number":3}
 			{"type":"response.surprise","item":{"type":"x"}}`, begin + "ping"},
 	} {
