@@ -55,6 +55,7 @@ func TestChatWriteStream(t *testing.T) {
 				chunk(`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]}`, "null"), chunk(`{}`, `"tool_calls"`), "[DONE]"}},
 		{"the provider's own id", WriterOptions{Model: "alias", ID: "other", Created: 9}, []Event{{Kind: Begin, ID: "chatcmpl-7"}}, []string{role}},
 		{"nothing but the provider's", WriterOptions{}, []Event{{Kind: Begin, ID: "chatcmpl-7", Model: "alias", Created: 9}}, []string{role}},
+		{"what has no beginning", o, []Event{{Kind: Delta, Text: text("a")}, {Kind: End}, begin, {Kind: Delta, Index: 3, Text: text("a")}, {Kind: BlockEnd, Index: 3}}, []string{role}},
 		{"fault at once", o, []Event{{Kind: Fault, Code: "overloaded", Text: text("no\n")}}, []string{fault("service_unavailable_error", "service_unavailable")}},
 		{"fault", o, []Event{begin, {Kind: Fault, Code: "rate_limit", Text: text("no\n")}, {Kind: Delta, Text: text("a")}, {Kind: End}}, []string{role, fault("rate_limit_error", "rate_limit_exceeded")}},
 		{"fault of the caller", o, []Event{{Kind: Fault, Code: "invalid_request", Text: text("no\n")}}, []string{fault("invalid_request_error", "invalid_request")}},
