@@ -1,6 +1,10 @@
 package dialect
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 var chatDeltas = []struct{ name, chunk string }{
 	{"text", `{"id":"chatcmpl-9","object":"chat.completion.chunk","created":1700000000,"model":"gpt-x","service_tier":"default","system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":" wörld \"is\"\n"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"abcdef"}`},
@@ -73,6 +77,19 @@ func BenchmarkChatWriteDelta(b *testing.B) {
 
 func BenchmarkChatReadRequest(b *testing.B) {
 	body := []byte(chatRich)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Chat().ReadRequest(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A conversation of 1.2 MB, nearly all of it text with escapes.
+func BenchmarkChatReadLongRequest(b *testing.B) {
+	said := fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":%q}]}`, strings.Repeat("some words \"here\" ü\n", 200))
+	body := []byte(chatSays(said + strings.Repeat(","+said, 249)))
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -37,40 +37,47 @@ func (p *chatRequestReader) content(m *chatMessage, kinds ...PartKind) (parts []
 	return parts, nil
 }
 
+// chatPartKinds are the parts that can be passed on. Each has its value in a
+// member of the same name.
+var chatPartKinds = [...]string{"text", "refusal", "image_url", "file"}
+
+// part reads one part, in one pass: its text may be most of the body.
 func (p *chatRequestReader) part(v gjson.Result) (part Part, err *Error) {
-	var kind string
-	var value gjson.Result
+	var kind, unknown string
+	var values [len(chatPartKinds)]gjson.Result
 	err = chatMembers(v, func(name string, v gjson.Result) *Error {
-		if name == "type" {
-			return chatString(v, &kind)
+		if i := slices.Index(chatPartKinds[:], name); i >= 0 {
+			values[i] = v
+			return nil
 		}
-		return nil
-	})
-	if err != nil {
-		return part, err
-	}
-	switch kind {
-	case "text", "refusal", "image_url", "file":
-	case "":
-		return part, malformed("type", "you must provide a type")
-	default:
-		return part, unsupported("type", "only text, image_url and file can be passed on")
-	}
-	err = chatMembers(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "type":
-		case kind:
-			value = v
+			return chatString(v, &kind)
 		case "cache_control":
 			p.r.drop(name)
 		default:
-			return chatUnknown()
+			unknown = name
 		}
 		return nil
 	})
+	at := slices.Index(chatPartKinds[:], kind)
+	for i, v := range values {
+		if i != at && v.Exists() {
+			unknown = chatPartKinds[i]
+		}
+	}
 	switch {
 	case err != nil:
 		return part, err
+	case kind == "":
+		return part, malformed("type", "you must provide a type")
+	case at < 0:
+		return part, unsupported("type", "only text, image_url and file can be passed on")
+	case unknown != "":
+		return part, chatWithin(chatUnknown(), unknown)
+	}
+	value := values[at]
+	switch {
 	case !value.Exists():
 		return part, malformed(kind, "you must provide it")
 	case kind == "text":
