@@ -29,7 +29,7 @@ func writeChatAnswer(a *Answer) ([]byte, *Error) {
 	b = chatAddString(b, "object", "chat.completion")
 	b = chatAddString(chatAddInt(b, "created", a.Created), "model", a.Model)
 	b = append(b, `,"choices":[{"index":0,"message":{"role":"assistant"`...)
-	if hasText {
+	if hasText || !calls && refusal.Len() == 0 { // clients take it for a string where there is nothing else
 		b = chatAddString(b, "content", content.String())
 	} else {
 		b = append(b, `,"content":null`...)

@@ -24,6 +24,7 @@ type chatReader struct {
 	events []Event
 	text   []byte // what the events of this chunk say
 
+	id                    string // of the answer
 	begun, finished, over bool
 	refused, called       bool
 	next                  int // index of the next block
@@ -59,7 +60,7 @@ type chatFragment struct{ index, id, name, arguments []byte }
 
 func newChatReader() *chatReader { return new(chatReader) }
 
-// Finished says whether [DONE] or a finish reason was read.
+// Finished says whether [DONE] or a finish reason was read, and no error after it.
 func (r *chatReader) Finished() bool { return r.finished }
 
 // Read takes one chunk.
@@ -114,7 +115,8 @@ func (r *chatReader) take() *Error {
 	if !r.begun {
 		r.begun = true
 		created, _ := strconv.ParseInt(string(c.created), 10, 64)
-		r.events = append(r.events, Event{Kind: Begin, ID: string(r.unquote(c.id)), Model: string(r.unquote(c.model)), Created: created})
+		r.id = string(r.unquote(c.id))
+		r.events = append(r.events, Event{Kind: Begin, ID: r.id, Model: string(r.unquote(c.model)), Created: created})
 	}
 	thinking := c.thinking
 	if len(thinking) <= len(`""`) {
@@ -216,7 +218,7 @@ func (r *chatReader) call(f *chatFragment) *Error {
 		}
 		b := chatBlock{kind: ToolCall, number: number, id: string(id)}
 		if b.id == "" {
-			b.id = chatCallID("", r.next)
+			b.id = chatCallID(r.id, r.next)
 		}
 		r.begin(b, string(name))
 		r.called, at = true, len(r.open)-1
@@ -259,7 +261,7 @@ func (r *chatReader) fault() {
 		body = r.data
 	}
 	code, message := chatFault(gjson.ParseBytes(body))
-	r.over = true
+	r.over, r.finished = true, false
 	r.text = append(r.text, message...)
 	r.events = append(r.events, Event{Kind: Fault, Code: code, Text: r.text})
 }

@@ -20,7 +20,9 @@ func writeChatRequest(r *Request) ([]byte, *Error) {
 	if err := w.messages(); err != nil {
 		return nil, err
 	}
-	w.tools()
+	if err := w.tools(); err != nil {
+		return nil, err
+	}
 	w.sampling()
 	if err := w.format(); err != nil {
 		return nil, err
@@ -116,11 +118,14 @@ func (w *chatRequestWriter) format() *Error {
 }
 
 // tools writes the tools. How they may be called is said only beside them: chat
-// refuses it alone, where it means nothing.
-func (w *chatRequestWriter) tools() {
+// refuses it alone, where it means nothing but that a call cannot be had.
+func (w *chatRequestWriter) tools() *Error {
 	r := w.r
 	if len(r.Tools) == 0 {
-		return
+		if r.Choice == ChoiceRequired || r.Choice == ChoiceNamed {
+			return malformed("tool_choice", "a call is demanded, but there are no tools")
+		}
+		return nil
 	}
 	w.b = append(chatKey(w.b, "tools"), '[')
 	for _, t := range r.Tools {
@@ -153,4 +158,5 @@ func (w *chatRequestWriter) tools() {
 	if r.Parallel != nil {
 		w.b = chatAddBool(w.b, "parallel_tool_calls", *r.Parallel)
 	}
+	return nil
 }

@@ -30,6 +30,10 @@ func TestChatWriteRequest(t *testing.T) {
 		{"choice without tools", Request{Turns: []Turn{hi}, Choice: ChoiceAuto, Parallel: &yes}, `"messages":[{"role":"user","content":"hi"}]`, nil},
 		{"choices", Request{Turns: []Turn{hi}, Tools: []Tool{{Name: "f"}}, Choice: ChoiceRequired, Parallel: &yes},
 			`"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required","parallel_tool_calls":true`, nil},
+		{"auto", Request{Turns: []Turn{hi}, Tools: []Tool{{Name: "f"}}, Choice: ChoiceAuto},
+			`"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"auto"`, nil},
+		{"none", Request{Turns: []Turn{hi}, Tools: []Tool{{Name: "f"}}, Choice: ChoiceNone},
+			`"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none"`, nil},
 		{"JSON", Request{Turns: []Turn{hi}, Format: Format{Kind: FormatJSON}}, `"messages":[{"role":"user","content":"hi"}],"response_format":{"type":"json_object"}`, nil},
 		{"schema without a name", Request{Turns: []Turn{hi}, Format: Format{Kind: FormatSchema, Schema: Raw(`{}`)}},
 			`"messages":[{"role":"user","content":"hi"}],"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{}}}`, nil},
@@ -88,6 +92,7 @@ func TestChatWriteRequestRefuses(t *testing.T) {
 		unsupported bool
 	}{
 		{"top_k", Request{Model: "m", Turns: []Turn{{User, []Part{text}}}, TopK: &k}, "top_k", true},
+		{"a call without tools", Request{Model: "m", Turns: []Turn{{User, []Part{text}}}, Choice: ChoiceRequired}, "tool_choice", false},
 		{"nothing", turns(), "turns", false},
 		{"only thinking", turns(Turn{Assistant, []Part{{Kind: Thinking, Text: "t"}}}), "turns", false},
 		{"schema", Request{Model: "m", Turns: []Turn{{User, []Part{text}}}, Format: Format{Kind: FormatSchema}}, "format.schema", false},
