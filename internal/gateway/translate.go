@@ -128,12 +128,12 @@ func (x *exchange) dropped() {
 func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o *admit.Outcome, start time.Time) error {
 	reader := languages[x.translation.language].NewReader()
 	writer := spoken(x.surface.wire).NewWriter(dialect.WriterOptions{
-		Model: x.record.AskedModel, ID: strings.TrimPrefix(x.record.ID, "req_"), Created: x.record.Arrived.Unix(), Usage: x.envelope.IncludeUsage,
+		Model: x.record.AskedModel, ID: x.answerID(), Created: x.record.Arrived.Unix(), Usage: x.envelope.IncludeUsage,
 	})
 	x.begin(d, resp, o, start)
 	buf := scratches.Get().(*scratch)
 	defer scratches.Put(buf)
-	pieces := int64(0)
+	pieces, ended := int64(0), false
 	for {
 		ev, err := resp.Next()
 		if err != nil {
@@ -143,6 +143,11 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 			}
 			if !reader.Finished() {
 				return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
+			}
+			if !ended { // some providers send no mark of the end
+				if err := x.write(writer.Write(buf.frame[:0], &dialect.Event{Kind: dialect.End})); err != nil {
+					return err
+				}
 			}
 			if err := x.allow(); err != nil {
 				return err
@@ -167,6 +172,7 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 			if e.Kind == dialect.Delta {
 				pieces++
 			}
+			ended = ended || e.Kind == dialect.End
 			buf.frame = writer.Write(buf.frame, e)
 		}
 		if len(buf.frame) == 0 {
@@ -202,7 +208,7 @@ func (x *exchange) wholeTranslated(d *admit.Decision, resp *upstream.Response, o
 		o.Input = x.envelope.Input
 		x.record.Input = o.Input
 	}
-	a.Model = x.record.AskedModel
+	a.Model, a.ID = x.record.AskedModel, x.answerID()
 	if a.Created == 0 {
 		a.Created = x.record.Arrived.Unix()
 	}
@@ -220,6 +226,18 @@ func (x *exchange) wholeTranslated(d *admit.Decision, resp *upstream.Response, o
 		return err
 	}
 	return x.rc.Flush()
+}
+
+// answerID is the id of an answer in the form of the caller's surface.
+func (x *exchange) answerID() string {
+	id := strings.TrimPrefix(x.record.ID, "req_")
+	switch x.surface.wire {
+	case wire.Messages:
+		return "msg_" + id
+	case wire.Responses:
+		return "resp_" + id
+	}
+	return "chatcmpl-" + id
 }
 
 func usageOf(u dialect.Usage) wire.Usage {
