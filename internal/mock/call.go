@@ -108,7 +108,7 @@ func parseCall(at endpoint, body []byte) (call, error) {
 		}
 		return true
 	})
-	if c.model == "" || at.dialect == google {
+	if at.model != "" {
 		c.model = at.model
 	}
 	if at.dialect == google {
