@@ -17,6 +17,8 @@ type answer struct {
 	job   *job
 	fault injection
 	head  []byte // what every chunk of a stream begins with, up to the choices
+	buf   []byte // of the event under way
+	azure bool   // the answer tells what filters found
 }
 
 // appendID appends the id of the answer.
@@ -126,8 +128,7 @@ func appendWork(dst []byte, service, queued time.Duration) []byte {
 	return append(dst, '}')
 }
 
-// appendWhole appends a complete answer that is not a stream.
-func (a *answer) appendWhole(dst []byte, created time.Time, service, queued time.Duration) []byte {
+func (a *answer) whole(dst []byte, created time.Time, work []byte) []byte {
 	if a.call.route == embeddings {
 		dst = a.appendEmbeddings(dst)
 	} else {
@@ -145,7 +146,61 @@ func (a *answer) appendWhole(dst []byte, created time.Time, service, queued time
 		dst = append(dst, ']')
 	}
 	dst = a.appendUsage(append(dst, `,"usage":`...))
-	return append(appendWork(append(dst, ','), service, queued), '}')
+	if a.azure && a.call.route == chat {
+		dst = append(append(dst, ','), promptFilter...)
+	}
+	return append(append(append(dst, ','), work...), '}')
+}
+
+// promptFilter is what Azure says of a prompt, also in a chunk before all others.
+const promptFilter = `"prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]`
+
+func (a *answer) begin(out *output) error {
+	object := "chat.completion.chunk"
+	if a.call.route == completions {
+		object = "text_completion"
+	}
+	a.head = a.appendHead(nil, object, time.Now())
+	if a.call.route != chat {
+		return nil
+	}
+	if a.azure {
+		if err := out.event("", []byte(`{"choices":[],"created":0,"id":"","model":"","object":"",`+promptFilter+`}`)); err != nil {
+			return err
+		}
+	}
+	for choice := range a.job.outs {
+		a.buf = a.appendRole(a.buf[:0], choice)
+		if err := out.event("", a.buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *answer) delta(out *output, choice, from, to int) error {
+	a.buf = a.appendDelta(a.buf[:0], choice, from, to)
+	return out.event("", a.buf)
+}
+
+func (a *answer) end(out *output, choice int, work []byte) error {
+	if a.fault.fault != NoFinish {
+		if err := out.event("", a.appendFinish(nil, choice, work)); err != nil {
+			return err
+		}
+	}
+	if len(work) == 0 {
+		return nil
+	}
+	if a.call.includeUsage {
+		if err := out.event("", a.appendUsageChunk(nil)); err != nil {
+			return err
+		}
+	}
+	if a.fault.fault == NoDone {
+		return nil
+	}
+	return out.event("", []byte("[DONE]"))
 }
 
 // appendChoice appends one whole choice.
@@ -203,8 +258,7 @@ func (a *answer) appendDelta(dst []byte, choice, from, to int) []byte {
 	case a.call.route == completions:
 		dst = append(a.appendText(append(dst, `"text":"`...), choice, from, to), '"')
 	case a.call.toolName != "":
-		args := strings.Join(fragments(a.call.toolArgs)[from:to], "")
-		dst = append(a.appendToolCall(append(dst, `"delta":{"tool_calls":`...), choice, false, args), '}')
+		dst = append(a.appendToolCall(append(dst, `"delta":{"tool_calls":`...), choice, false, a.args(from, to)), '}')
 	default:
 		dst = append(a.appendText(append(dst, `"delta":{"content":"`...), choice, from, to), `"}`...)
 	}

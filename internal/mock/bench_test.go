@@ -16,7 +16,9 @@ func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d *discard) Flush()                      {}
 
 // What a request costs the process, besides HTTP: times are next to nothing.
-func benchmark(b *testing.B, body string, outputs int) {
+func benchmark(b *testing.B, body string, outputs int) { benchmarkPath(b, chatPath, body, outputs) }
+
+func benchmarkPath(b *testing.B, path, body string, outputs int) {
 	s, err := New(Settings{Slots: 1 << 20, ServiceMean: time.Nanosecond, OutputMean: outputs, TokenByToken: true})
 	if err != nil {
 		b.Fatal(err)
@@ -24,7 +26,7 @@ func benchmark(b *testing.B, body string, outputs int) {
 	defer s.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := http.NewRequest("POST", chatPath, strings.NewReader(body))
+		r, err := http.NewRequest("POST", path, strings.NewReader(body))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -15,10 +15,13 @@ const (
 	chat route = iota
 	completions
 	embeddings
+	messages
+	responses
+	generate
 )
 
 func (r route) String() string {
-	return [...]string{"chat/completions", "completions", "embeddings"}[r]
+	return [...]string{"chat/completions", "completions", "embeddings", "messages", "responses", "generateContent"}[r]
 }
 
 // call is what the simulation needs to know of a request.
@@ -37,7 +40,8 @@ type call struct {
 	inputs       int    // embeddings asked for
 	dimensions   int
 	base64       bool
-	fault        string // metadata.mock_fault
+	fault        string // metadata.mock_fault, or labels.mock_fault
+	prompt       prompt
 }
 
 const (
@@ -47,7 +51,8 @@ const (
 )
 
 // parseCall reads a request body. Unknown fields are ignored.
-func parseCall(r route, body []byte) (call, error) {
+func parseCall(at endpoint, body []byte) (call, error) {
+	r := at.route
 	if !gjson.ValidBytes(body) {
 		return call{}, errors.New("the body is not valid JSON")
 	}
@@ -56,7 +61,7 @@ func parseCall(r route, body []byte) (call, error) {
 		return call{}, errors.New("the body is not a JSON object")
 	}
 	c := call{route: r, choices: 1, dimensions: 256}
-	var tools, toolChoice, messages gjson.Result
+	var tools, toolChoice, list gjson.Result
 	root.ForEach(func(key, v gjson.Result) bool {
 		switch key.Str {
 		case "model":
@@ -89,7 +94,7 @@ func parseCall(r route, body []byte) (call, error) {
 		case "tool_choice":
 			toolChoice = v
 		case "messages":
-			messages = v
+			list = v
 		case "prompt", "input":
 			var texts int
 			texts, c.inputTokens = countInput(v)
@@ -98,18 +103,37 @@ func parseCall(r route, body []byte) (call, error) {
 			c.dimensions = int(v.Int())
 		case "encoding_format":
 			c.base64 = v.Str == "base64"
-		case "metadata":
+		case "metadata", "labels":
 			c.fault = v.Get("mock_fault").String()
 		}
 		return true
 	})
-	if err := c.check(messages); err != nil {
+	if at.model != "" {
+		c.model = at.model
+	}
+	if at.dialect == google {
+		c.stream = at.stream
+	}
+	if r >= messages {
+		c.choices, c.inputs, c.dimensions, c.logprobs, c.topLogprobs = 1, 0, 256, false, 0
+	}
+	if err := c.check(list); err != nil {
 		return call{}, err
 	}
 	switch r {
 	case chat:
-		last := c.countMessages(messages)
-		c.chooseTool(tools, toolChoice, last)
+		c.parseChat(list, tools, toolChoice)
+	case messages, responses, generate:
+		parse := [...]func(*call, gjson.Result) error{messages: (*call).parseMessages, responses: (*call).parseResponses, generate: (*call).parseGenerate}[r]
+		if err := parse(&c, root); err != nil {
+			return call{}, err
+		}
+		if r == messages && c.maxTokens == 0 && !at.count {
+			return call{}, errors.New("max_tokens: Field required")
+		}
+		if err := c.check(list); err != nil { // also their own limit of tokens
+			return call{}, err
+		}
 	case completions:
 		c.choices *= max(1, c.inputs)
 	case embeddings:
@@ -119,11 +143,11 @@ func parseCall(r route, body []byte) (call, error) {
 	return c, nil
 }
 
-func (c *call) check(messages gjson.Result) error {
+func (c *call) check(list gjson.Result) error {
 	switch {
 	case c.model == "":
 		return errors.New("model is missing")
-	case c.route == chat && !messages.IsArray():
+	case c.route == chat && !list.IsArray():
 		return errors.New("messages is missing or not an array")
 	case c.route == embeddings && c.inputs == 0:
 		return errors.New("input is missing or empty")
@@ -141,21 +165,24 @@ func (c *call) check(messages gjson.Result) error {
 	return nil
 }
 
-// countMessages counts the prompt, a token for every four bytes of message
-// text, and returns the text of the last message if a user wrote it.
-func (c *call) countMessages(messages gjson.Result) (last string) {
-	bytes := 0
-	messages.ForEach(func(_, message gjson.Result) bool {
-		text := messageText(message.Get("content"))
-		bytes += len(text)
-		last = ""
-		if message.Get("role").Str == "user" {
-			last = text
+// parseChat counts the prompt, a token for every four bytes of message text, and
+// decides whether the answer calls a tool.
+func (c *call) parseChat(list, tools, choice gjson.Result) {
+	var p prompt
+	list.ForEach(func(_, message gjson.Result) bool {
+		role := message.Get("role").Str
+		p.say(role == "user", messageText(message.Get("content")), role == "tool" || role == "function")
+		return true
+	})
+	tools.ForEach(func(_, t gjson.Result) bool {
+		if function := t.Get("function"); function.Get("name").Str != "" {
+			p.tools = append(p.tools, offer{function.Get("name").Str, function.Get("parameters")})
 		}
 		return true
 	})
-	c.inputTokens = tokens(bytes)
-	return last
+	p.required, p.none, p.named = choice.Str == "required", choice.Str == "none", choice.Get("function.name").Str
+	c.inputTokens = tokens(p.bytes)
+	c.choose(p)
 }
 
 // messageText is the text of a message: a string, or the text parts of an array.
@@ -202,27 +229,6 @@ func countInput(v gjson.Result) (inputs, total int) {
 
 func tokens(bytes int) int { return (bytes + 3) / 4 }
 
-// chooseTool decides whether the answer is a tool call: if the caller requires
-// one or names it, or if the last message is a user's that says "use the tool".
-func (c *call) chooseTool(tools, choice gjson.Result, last string) {
-	named := choice.Get("function.name").Str
-	wanted := named != "" || choice.Str == "required" ||
-		(choice.Str != "none" && strings.Contains(strings.ToLower(last), "use the tool"))
-	if !wanted {
-		return
-	}
-	tools.ForEach(func(_, tool gjson.Result) bool {
-		function := tool.Get("function")
-		name := function.Get("name").Str
-		if name == "" || (named != "" && name != named) {
-			return true
-		}
-		c.toolName = name
-		c.toolArgs = string(appendSample(nil, function.Get("parameters"), 0))
-		return false
-	})
-}
-
 // appendSample appends a JSON value that fits a schema as far as types,
 // properties and enums go, at most a few levels deep.
 func appendSample(dst []byte, schema gjson.Result, depth int) []byte {
@@ -233,7 +239,7 @@ func appendSample(dst []byte, schema gjson.Result, depth int) []byte {
 	if kind.IsArray() {
 		kind = kind.Get("0")
 	}
-	switch kind.Str {
+	switch strings.ToLower(kind.Str) { // Gemini writes types in capitals
 	case "string":
 		return append(dst, `"Zürich 北"`...)
 	case "integer", "number":

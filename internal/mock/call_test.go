@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/tidwall/gjson"
 )
 
 func TestParseCall(t *testing.T) {
@@ -34,7 +32,7 @@ func TestParseCall(t *testing.T) {
 		{"dimensions", `{"model":"m","input":"a","dimensions":9999}`, embeddings, nil, "dimensions is 9999: 1 to 4096"},
 		{"top logprobs", `{"model":"m","top_logprobs":21,"messages":[]}`, chat, nil, "top logprobs is 21: 0 to 20"},
 	} {
-		c, err := parseCall(test.route, []byte(test.body))
+		c, err := parseCall(endpoint{route: test.route}, []byte(test.body))
 		switch {
 		case test.err != "":
 			if err == nil || !strings.Contains(err.Error(), test.err) {
@@ -51,8 +49,15 @@ func FuzzParseCall(f *testing.F) {
 	f.Add([]byte(`{"model":"m","prompt":["a",[1,2],3],"logprobs":3}`), uint8(1))
 	f.Add([]byte(`{"model":"m\u0000\"","input":[[1],"x"],"encoding_format":"base64"}`), uint8(2))
 	f.Add([]byte(`{"model":"m",`+tool+`"tool_choice":"required","messages":[]}`), uint8(0))
+	f.Add([]byte(`{"model":"m","max_tokens":9,"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"type":"text","text":"call:f {}"}]}],"tools":[{"name":"f"}]}`), uint8(3))
+	f.Add([]byte(`{"model":"m","input":[{"role":"user","content":"x"}],"tools":[{"type":"function","name":"f"}],"tool_choice":"required"}`), uint8(4))
+	f.Add([]byte(`{"contents":[{"parts":[{"text":"call:f"}]}],"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}]}`), uint8(5))
 	f.Fuzz(func(t *testing.T, body []byte, r uint8) {
-		c, err := parseCall(route(r%3), body)
+		at := endpoint{route: route(r % 6)}
+		if at.route == generate {
+			at.model, at.dialect = "m", google
+		}
+		c, err := parseCall(at, body)
 		if err != nil {
 			return
 		}
@@ -61,17 +66,23 @@ func FuzzParseCall(f *testing.F) {
 		}
 		j := newJob(1, 1)
 		j.plan(Settings{OutputMean: 5}.withDefaults(), c)
-		a := &answer{call: c, job: j}
-		if whole := a.appendWhole(nil, start, 0, 0); !json.Valid(whole) {
+		work := appendWork(nil, 0, 0)
+		if whole := (&answer{call: c, job: j}).form().whole(nil, start, work); !json.Valid(whole) {
 			t.Fatalf("not JSON: %s", whole)
 		}
 		if c.route == embeddings {
 			return
 		}
-		a.head = a.appendHead(nil, "x", start)
-		for _, chunk := range [][]byte{a.appendRole(nil, 0), a.appendDelta(nil, 0, 0, j.outs[0]), a.appendFinish(nil, 0, nil), a.appendUsageChunk(nil)} {
-			if !json.Valid(chunk) || !gjson.GetBytes(chunk, "choices").IsArray() {
-				t.Fatalf("not a chunk: %s", chunk)
+		p := &tape{header: map[string][]string{}}
+		out, form := newOutput(p, injection{}, at), (&answer{call: c, job: j}).form()
+		for _, err := range []error{form.begin(out), form.delta(out, 0, 0, j.outs[0]), form.end(out, 0, work)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, event := range p.events() {
+			if event != "[DONE]" && !json.Valid([]byte(event)) {
+				t.Fatalf("not JSON: %s", event)
 			}
 		}
 	})

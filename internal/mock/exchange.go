@@ -27,6 +27,7 @@ type exchange struct {
 	server *Server
 	w      http.ResponseWriter
 	r      *http.Request
+	at     endpoint
 	call   call
 	job    *job
 	fault  injection
@@ -50,7 +51,7 @@ func (e *exchange) serve() {
 	switch g {
 	case refused:
 		set(e.w.Header(), "Retry-After", e.server.settings.RetryAfter)
-		writeError(e.w, 429, fmt.Sprintf("All %d slots are busy and the queue of %d is full.", e.server.settings.Slots, *e.server.settings.Queue),
+		e.at.dialect.writeError(e.w, 429, fmt.Sprintf("All %d slots are busy and the queue of %d is full.", e.server.settings.Slots, *e.server.settings.Queue),
 			"rate_limit_error", "rate_limit_exceeded")
 		return
 	case left:
@@ -65,13 +66,13 @@ func (e *exchange) serve() {
 // refuse answers with a fault that takes no slot, if there is one.
 func (e *exchange) refuse() bool {
 	if status := e.fault.status(); status != 0 {
-		e.fault.headers(e.w.Header())
+		e.fault.headers(e.w.Header(), e.at.dialect)
 		entry := faultTable[e.fault.fault]
 		message := entry.message
 		if message == "" {
 			message = "A simulated fault: " + e.fault.fault.String() + "."
 		}
-		writeError(e.w, status, message, entry.kind, entry.code)
+		e.at.dialect.writeError(e.w, status, message, entry.kind, entry.code)
 		return true
 	}
 	switch e.fault.fault {
@@ -126,6 +127,14 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
+// form is how the answer is worded.
+func (e *exchange) form() form {
+	return (&answer{call: e.call, job: e.job, fault: e.fault, azure: e.at.dialect == azure}).form()
+}
+
+// brokenMessage is what an error event says.
+const brokenMessage = "The server had an error while processing your request."
+
 // whole writes an answer that is not a stream.
 func (e *exchange) whole() outcome {
 	first, rest := e.job.prefill, e.job.decode
@@ -139,17 +148,17 @@ func (e *exchange) whole() outcome {
 		return e.stopped()
 	}
 	now := time.Now()
-	a := &answer{call: e.call, job: e.job, fault: e.fault}
-	body := a.appendWhole(make([]byte, 0, 1024), now, now.Sub(e.ticket.granted), e.ticket.granted.Sub(e.ticket.arrived))
+	work := appendWork(nil, now.Sub(e.ticket.granted), e.ticket.granted.Sub(e.ticket.arrived))
+	body := e.form().whole(make([]byte, 0, 1024), now, work)
 	e.w.Header()["Content-Type"] = []string{"application/json"}
 	e.processed()
 	switch e.fault.fault {
 	case ErrorEvent:
-		body = appendError(nil, "The server had an error while processing your request.", "server_error", "internal_error")
+		body = e.at.dialect.appendError(nil, 500, brokenMessage, "server_error", "internal_error", "", "")
 	case Malformed:
 		body = body[:len(body)/2]
 	}
-	out := newOutput(e.w, e.fault)
+	out := newOutput(e.w, e.fault, e.at)
 	if e.fault.fault != Gzip {
 		e.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
@@ -221,5 +230,5 @@ func (e *exchange) hang(gone <-chan struct{}) {
 // processed sets the header that says how long the server had the request.
 func (e *exchange) processed() {
 	ms := time.Since(e.ticket.arrived).Milliseconds()
-	e.w.Header()["Openai-Processing-Ms"] = []string{strconv.FormatInt(ms, 10)}
+	e.at.dialect.processed(e.w.Header(), ms)
 }

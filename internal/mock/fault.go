@@ -150,14 +150,17 @@ type injection struct {
 func (i injection) status() int { return faultTable[i.fault].status }
 
 // headers sets what the fault's parameters ask for.
-func (i injection) headers(h http.Header) {
+func (i injection) headers(h http.Header, d dialect) {
 	set(h, "Retry-After", i.retryAfter)
 	set(h, "Retry-After-Ms", i.retryAfterMS)
 	set(h, "X-Should-Retry", i.shouldRetry)
-	set(h, "X-Ratelimit-Remaining-Requests", i.remainingRequests)
-	set(h, "X-Ratelimit-Reset-Requests", i.resetRequests)
-	set(h, "X-Ratelimit-Remaining-Tokens", i.remainingTokens)
-	set(h, "X-Ratelimit-Reset-Tokens", i.resetTokens)
+	if d == google {
+		return // it tells no limits in headers
+	}
+	set(h, d.limitHeader("Remaining", "Requests"), i.remainingRequests)
+	set(h, d.limitHeader("Reset", "Requests"), i.resetRequests)
+	set(h, d.limitHeader("Remaining", "Tokens"), i.remainingTokens)
+	set(h, d.limitHeader("Reset", "Tokens"), i.resetTokens)
 }
 
 // parseInjection reads "<fault>[=argument][;key=value...]". White space parts

@@ -1,14 +1,24 @@
-// Package mock simulates a model server that speaks the OpenAI API: limited
+// Package mock simulates a model server that speaks as the providers do: limited
 // slots, a queue, realistic times, and faults on demand. It is the upstream of
 // tests, demos and benchmarks, and knows nothing of the rest of the project.
 //
-// Routes: POST /v1/chat/completions, /v1/completions and /v1/embeddings, GET
-// /v1/models, GET /healthz; and, for whoever runs the experiment, GET /stats
-// (counters, ?reset=1 zeroes them) and POST /control (see Control).
+// The path chooses the dialect of answers, errors and headers; slots, times,
+// faults and counters are the same for all:
+//
+//	openai     POST /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses
+//	azure      POST /openai/deployments/{name}/chat/completions?api-version=…, also
+//	           completions and embeddings; /openai/v1/… with the paths of openai
+//	anthropic  POST /v1/messages, /v1/messages/count_tokens
+//	gemini     POST /v1beta/models/{model}:generateContent, :streamGenerateContent
+//	           (?alt=sse, else one JSON array), :countTokens
+//
+// Besides GET /v1/models, GET /healthz; and, for whoever runs the experiment, GET
+// /stats (counters, ?reset=1 zeroes them) and POST /control (see Control).
 //
 // An answer carries its own times in the member "mock": {"service_s", "queue_s"},
-// a stream in its last chunk with a finish_reason. Prompt tokens are counted as
-// a quarter of the bytes of the message text.
+// a stream in its last chunk with a finish_reason, or what stands for it. Prompt
+// tokens are counted as a quarter of the bytes of the message text. Keys are not
+// asked for. A tool is called when the caller wants it to be: see ToolHeader.
 package mock
 
 import (
@@ -74,9 +84,7 @@ func New(settings Settings) (*Server, error) {
 	s.mu.Unlock()
 
 	s.mux = http.NewServeMux()
-	for _, r := range []route{chat, completions, embeddings} {
-		s.mux.HandleFunc("POST /v1/"+r.String(), func(w http.ResponseWriter, req *http.Request) { s.infer(r, w, req) })
-	}
+	s.handle()
 	s.mux.HandleFunc("GET /v1/models", s.listModels)
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.mux.HandleFunc("GET /stats", s.showStats)
@@ -150,27 +158,34 @@ func (s *Server) crowd(running int) {
 // maxBody bounds a request body, in bytes.
 const maxBody = 32 << 20
 
+// read reads a request's body; if it cannot, it has answered.
+func (s *Server) read(at endpoint, w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil {
+		return body, true
+	}
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		at.dialect.writeError(w, 413, "The body is larger than "+strconv.Itoa(maxBody)+" bytes.", "invalid_request_error", "request_too_large")
+		return nil, false
+	}
+	panic(http.ErrAbortHandler) // the caller did not finish sending
+}
+
 // infer serves the inference routes.
-func (s *Server) infer(route route, w http.ResponseWriter, r *http.Request) {
+func (s *Server) infer(at endpoint, w http.ResponseWriter, r *http.Request) {
 	l := s.live.Load()
 	job := newJob(s.settings.Seed, s.requests.Add(1))
-	h := w.Header()
-	h["X-Request-Id"] = []string{string(appendHex([]byte("req_"), job.id))}
-	h["Openai-Version"] = []string{"2020-10-01"}
+	at.dialect.identify(w.Header(), job.id)
 	if s.settings.RateLimitHeaders {
-		s.rateLimit(h)
+		at.dialect.rateLimit(w.Header(), s.slots.stats(false))
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			writeError(w, 413, "The body is larger than "+strconv.Itoa(maxBody)+" bytes.", "invalid_request_error", "request_too_large")
-			return
-		}
-		panic(http.ErrAbortHandler) // the caller did not finish sending
+	body, ok := s.read(at, w, r)
+	if !ok {
+		return
 	}
 	select {
 	case <-s.closed:
-		writeError(w, 503, "The server is shutting down.", "service_unavailable_error", "server_is_overloaded")
+		at.dialect.writeError(w, 503, "The server is shutting down.", "service_unavailable_error", "server_is_overloaded")
 		return
 	default:
 	}
@@ -180,13 +195,13 @@ func (s *Server) infer(route route, w http.ResponseWriter, r *http.Request) {
 		reset(w)
 		return
 	}
-	call, err := parseCall(route, body)
+	call, err := parseCall(at, body)
 	if err != nil {
-		writeError(w, 400, "Invalid request: "+err.Error()+".", "invalid_request_error", "invalid_request")
+		at.dialect.writeError(w, 400, "Invalid request: "+err.Error()+".", "invalid_request_error", "invalid_request")
 		return
 	}
 	if !s.offers(call.model) {
-		writeError(w, 404, "The model `"+call.model+"` does not exist.", "invalid_request_error", "model_not_found")
+		at.dialect.writeError(w, 404, "The model `"+call.model+"` does not exist.", "invalid_request_error", "model_not_found")
 		return
 	}
 	if asked := r.Header.Get(FaultHeader); asked != "" {
@@ -194,12 +209,15 @@ func (s *Server) infer(route route, w http.ResponseWriter, r *http.Request) {
 	}
 	if call.fault != "" {
 		if fault, err = parseInjection(call.fault); err != nil {
-			writeError(w, 400, err.Error(), "invalid_request_error", "unknown_fault")
+			at.dialect.writeError(w, 400, err.Error(), "invalid_request_error", "unknown_fault")
 			return
 		}
 	}
+	if wish := r.Header.Get(ToolHeader); wish != "" {
+		call.wish(wish)
+	}
 	job.plan(l.settings, call)
-	(&exchange{server: s, w: w, r: r, call: call, job: job, fault: fault}).serve()
+	(&exchange{server: s, w: w, r: r, at: at, call: call, job: job, fault: fault}).serve()
 }
 
 func (s *Server) offers(model string) bool {
@@ -209,14 +227,6 @@ func (s *Server) offers(model string) bool {
 		}
 	}
 	return len(s.settings.Models) == 0
-}
-
-// rateLimit reports the slots in the headers that hosted providers send.
-func (s *Server) rateLimit(h http.Header) {
-	st := s.slots.stats(false)
-	h.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(st.Slots))
-	h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(st.Slots-st.Inflight))
-	h.Set("X-Ratelimit-Reset-Requests", "1s")
 }
 
 func appendModels(names []string, created time.Time) []byte {

@@ -106,6 +106,9 @@ func within(n int, f func(i int)) {
 func (p *tape) events() []string {
 	var out []string
 	for block := range strings.SplitSeq(strings.ReplaceAll(string(p.body), "\r\n", "\n"), "\n\n") {
+		if _, named, ok := strings.Cut(block, "\n"); ok && strings.HasPrefix(block, "event: ") {
+			block = named
+		}
 		if data, ok := strings.CutPrefix(block, "data: "); ok {
 			out = append(out, data)
 		}

@@ -21,12 +21,13 @@ type output struct {
 	flush *http.ResponseController
 	fault injection
 	zip   *gzip.Writer
+	at    endpoint
 	sent  int // stream events
 	buf   []byte
 }
 
-func newOutput(w http.ResponseWriter, fault injection) *output {
-	o := &output{w: w, flush: http.NewResponseController(w), fault: fault}
+func newOutput(w http.ResponseWriter, fault injection, at endpoint) *output {
+	o := &output{w: w, flush: http.NewResponseController(w), fault: fault, at: at}
 	if fault.fault == Gzip {
 		w.Header().Set("Content-Encoding", "gzip")
 		o.zip = gzip.NewWriter(w)
@@ -67,14 +68,20 @@ func (o *output) send() error {
 
 // end completes the body.
 func (o *output) end() error {
+	if o.at.array && o.sent > 0 {
+		if err := o.write([]byte("]")); err != nil {
+			return err
+		}
+	}
 	if o.zip != nil {
 		return o.zip.Close()
 	}
 	return nil
 }
 
-// event writes one stream event, or does what the fault says at this place.
-func (o *output) event(data []byte) error {
+// event writes one stream event, or does what the fault says at this place. Its
+// name is empty where events have none.
+func (o *output) event(name string, data []byte) error {
 	here := o.sent == int(o.fault.arg)
 	o.sent++
 	b := o.buf[:0]
@@ -91,9 +98,8 @@ func (o *output) event(data []byte) error {
 		}
 	case ErrorEvent:
 		if here {
-			b = append(b, "data: "...)
-			b = appendError(b, "The server had an error while processing your request.", "server_error", "internal_error")
-			if err := o.write(append(b, "\n\n"...)); err != nil {
+			name, data := o.broken()
+			if err := o.write(o.frame(b, name, data)); err != nil {
 				return err
 			}
 			return errEnded
@@ -103,16 +109,40 @@ func (o *output) event(data []byte) error {
 			data = data[:len(data)/2]
 		}
 	case Comments:
+		if o.at.array {
+			break
+		}
 		b = append(b, ": PROCESSING\n\n"...)
 	}
-	b = append(append(b, "data: "...), data...)
-	if o.fault.fault == CRLF {
-		b = append(b, "\r\n\r\n"...)
-	} else {
-		b = append(b, "\n\n"...)
+	o.buf = o.frame(b, name, data)
+	return o.write(o.buf)
+}
+
+// frame appends an event as it stands on the wire.
+func (o *output) frame(dst []byte, name string, data []byte) []byte {
+	if o.at.array {
+		return append(append(dst, "[,"[min(o.sent-1, 1)]), data...)
 	}
-	o.buf = b
-	return o.write(b)
+	line := "\n"
+	if o.fault.fault == CRLF || o.at.dialect == google {
+		line = "\r\n"
+	}
+	if name != "" {
+		dst = append(append(append(dst, "event: "...), name...), line...)
+	}
+	dst = append(append(dst, "data: "...), data...)
+	return append(append(dst, line...), line...)
+}
+
+// broken is the event of an error within a stream.
+func (o *output) broken() (name string, data []byte) {
+	switch o.at.route {
+	case messages:
+		return "error", appendAnthropicError(nil, 529, "Overloaded", "overloaded", "")
+	case responses:
+		return "error", appendResponseFault(nil, brokenMessage, "server_error")
+	}
+	return "", o.at.dialect.appendError(nil, 500, brokenMessage, "server_error", "internal_error", "", "")
 }
 
 // eventGap is the least time between events of a stream, in seconds: faster
@@ -130,43 +160,30 @@ func (e *exchange) stream() outcome {
 		ticks = e.server.decode
 		start = ticks.now()
 	}
-	a := &answer{call: e.call, job: e.job, fault: e.fault}
-	object := "chat.completion.chunk"
-	if e.call.route == completions {
-		object = "text_completion"
-	}
-	a.head = a.appendHead(nil, object, time.Now())
 	h := e.w.Header()
 	h["Content-Type"] = []string{"text/event-stream; charset=utf-8"}
+	if e.at.array {
+		h["Content-Type"] = []string{"application/json; charset=utf-8"}
+	}
 	h["Cache-Control"] = []string{"no-cache"}
 	e.processed()
-	out := newOutput(e.w, e.fault)
+	out := newOutput(e.w, e.fault, e.at)
 	e.w.WriteHeader(http.StatusOK)
 
-	err := e.events(out, a, ticks, start)
-	if err == nil && e.fault.fault != NoDone {
-		err = out.event([]byte("[DONE]"))
-	}
-	return e.concluded(out, err)
+	return e.concluded(out, e.events(out, e.form(), ticks, start))
 }
 
 // events writes the chunks. It returns errStopped if the caller or the server
 // went away in between.
-func (e *exchange) events(out *output, a *answer, ticks *clock, start float64) error {
+func (e *exchange) events(out *output, f form, ticks *clock, start float64) error {
 	longest := e.job.longest
 	step := e.job.decode / float64(max(1, longest-1))
 	batch := 1
 	if !e.server.settings.TokenByToken && step < eventGap {
 		batch = int(math.Min(math.Ceil(eventGap/max(step, 1e-9)), float64(longest)))
 	}
-	var data []byte
-	if e.call.route == chat {
-		for choice := range e.job.outs {
-			data = a.appendRole(data[:0], choice)
-			if err := out.event(data); err != nil {
-				return err
-			}
-		}
+	if err := f.begin(out); err != nil {
+		return err
 	}
 	// The first token goes alone, so that its time is the time to the first
 	// token; each later batch goes when its last token is ready.
@@ -178,12 +195,11 @@ func (e *exchange) events(out *output, a *answer, ticks *clock, start float64) e
 			if from >= total {
 				continue
 			}
-			data = a.appendDelta(data[:0], choice, from, min(to, total))
-			if err := out.event(data); err != nil {
+			if err := f.delta(out, choice, from, min(to, total)); err != nil {
 				return err
 			}
 			if total <= to && total < longest { // the longest end in tail
-				if err := e.finish(out, a, choice, nil); err != nil {
+				if err := f.end(out, choice, nil); err != nil {
 					return err
 				}
 			}
@@ -195,11 +211,11 @@ func (e *exchange) events(out *output, a *answer, ticks *clock, start float64) e
 	if !e.wait(ticks, start+e.job.decode) {
 		return errStopped
 	}
-	return e.tail(out, a)
+	return e.tail(out, f)
 }
 
-// tail ends the choices that ran to the end and adds the usage.
-func (e *exchange) tail(out *output, a *answer) error {
+// tail ends the choices that ran to the end, and with the last of them the stream.
+func (e *exchange) tail(out *output, f form) error {
 	last := 0
 	for choice, total := range e.job.outs {
 		if total == e.job.longest {
@@ -214,19 +230,9 @@ func (e *exchange) tail(out *output, a *answer) error {
 		if choice == last {
 			work = appendWork(nil, time.Since(e.ticket.granted), e.ticket.granted.Sub(e.ticket.arrived))
 		}
-		if err := e.finish(out, a, choice, work); err != nil {
+		if err := f.end(out, choice, work); err != nil {
 			return err
 		}
 	}
-	if e.call.includeUsage {
-		return out.event(a.appendUsageChunk(nil))
-	}
 	return nil
-}
-
-func (e *exchange) finish(out *output, a *answer, choice int, work []byte) error {
-	if e.fault.fault == NoFinish {
-		return nil
-	}
-	return out.event(a.appendFinish(nil, choice, work))
 }

@@ -1,8 +1,32 @@
 package dialect
 
 import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/gjson"
 )
+
+type geminiGenerate struct {
+	Max        *int64          `json:"maxOutputTokens,omitzero"`
+	Temp       *float64        `json:"temperature,omitzero"`
+	TopP       *float64        `json:"topP,omitzero"`
+	TopK       *int64          `json:"topK,omitzero"`
+	Stop       []string        `json:"stopSequences,omitzero"`
+	Seed       *int64          `json:"seed,omitzero"`
+	Presence   *float64        `json:"presencePenalty,omitzero"`
+	Frequency  *float64        `json:"frequencyPenalty,omitzero"`
+	Media      string          `json:"responseMimeType,omitzero"`
+	Schema     jsontext.Value  `json:"responseJsonSchema,omitzero"`
+	Thinking   *geminiThinking `json:"thinkingConfig,omitzero"`
+	Resolution string          `json:"mediaResolution,omitzero"`
+}
+
+type geminiThinking struct {
+	Budget  *int64 `json:"thinkingBudget,omitzero"`
+	Level   string `json:"thinkingLevel,omitzero"`
+	Include bool   `json:"includeThoughts,omitzero"`
+}
 
 // config takes a member of generationConfig.
 func (r *geminiRequest) config(name string, v gjson.Result) (err *Error) {
@@ -107,4 +131,70 @@ func (r *geminiRequest) thinking(name string, v gjson.Result) *Error {
 		return nil
 	}
 	return geminiUnknown()
+}
+
+// generate writes the generationConfig.
+func (w *geminiWriter) generate(g *geminiGenerate) *Error {
+	r := w.r
+	*g = geminiGenerate{
+		Max: r.MaxOutput, Temp: r.Temperature, TopP: r.TopP, TopK: r.TopK, Seed: r.Seed,
+		Presence: r.PresencePenalty, Frequency: r.FrequencyPenalty,
+	}
+	if len(r.Stop) > 0 {
+		g.Stop = r.Stop
+	}
+	switch r.Format.Kind {
+	case FormatJSON:
+		g.Media = "application/json"
+	case FormatSchema:
+		g.Media, g.Schema = "application/json", jsontext.Value(r.Format.Schema)
+		if g.Schema.Kind() != '{' || !g.Schema.IsValid(geminiJSON) {
+			return malformed("format.schema", "must be a JSON object")
+		}
+	}
+	switch {
+	case w.details["low"] && !w.details["high"]:
+		g.Resolution = "MEDIA_RESOLUTION_LOW"
+	case w.details["high"] && !w.details["low"]:
+		g.Resolution = "MEDIA_RESOLUTION_HIGH"
+	case w.details["high"]: // one resolution counts for all
+		r.drop("image detail")
+	}
+	if r.User != "" {
+		r.drop("user")
+	}
+	var err *Error
+	g.Thinking, err = geminiThink(r)
+	return err
+}
+
+// geminiThink says how much to think: a level since Gemini 3, before that a
+// budget. Nothing at all is a budget of 0, which some models refuse themselves.
+func geminiThink(r *Request) (*geminiThinking, *Error) {
+	if r.Budget != nil && *r.Budget > 0 {
+		return &geminiThinking{Budget: r.Budget, Include: true}, nil
+	}
+	model := strings.TrimPrefix(r.Model, "models/")
+	old := strings.HasPrefix(model, "gemini-2") || strings.HasPrefix(model, "gemini-flash-lite") || strings.HasPrefix(model, "gemini-robotics")
+	t := &geminiThinking{Include: true}
+	switch {
+	case r.Effort == "none" || r.Budget != nil:
+		return &geminiThinking{Budget: new(int64(0))}, nil
+	case r.Effort == "":
+		return nil, nil
+	case r.Effort == "minimal" || r.Effort == "low":
+		t.Level, t.Budget = strings.ToUpper(r.Effort), new(int64(1024))
+	case r.Effort == "medium":
+		t.Level, t.Budget = "MEDIUM", new(int64(8192))
+	case r.Effort == "high":
+		t.Level, t.Budget = "HIGH", new(int64(24576))
+	default:
+		return nil, unsupported("effort", "Gemini has no effort %q: none, minimal, low, medium or high", r.Effort)
+	}
+	if old {
+		t.Level = ""
+	} else {
+		t.Budget = nil
+	}
+	return t, nil
 }

@@ -43,27 +43,6 @@ type geminiCalling struct {
 	Allowed []string `json:"allowedFunctionNames,omitempty"`
 }
 
-type geminiGenerate struct {
-	Max        *int64          `json:"maxOutputTokens,omitzero"`
-	Temp       *float64        `json:"temperature,omitzero"`
-	TopP       *float64        `json:"topP,omitzero"`
-	TopK       *int64          `json:"topK,omitzero"`
-	Stop       []string        `json:"stopSequences,omitzero"`
-	Seed       *int64          `json:"seed,omitzero"`
-	Presence   *float64        `json:"presencePenalty,omitzero"`
-	Frequency  *float64        `json:"frequencyPenalty,omitzero"`
-	Media      string          `json:"responseMimeType,omitzero"`
-	Schema     jsontext.Value  `json:"responseJsonSchema,omitzero"`
-	Thinking   *geminiThinking `json:"thinkingConfig,omitzero"`
-	Resolution string          `json:"mediaResolution,omitzero"`
-}
-
-type geminiThinking struct {
-	Budget  *int64 `json:"thinkingBudget,omitzero"`
-	Level   string `json:"thinkingLevel,omitzero"`
-	Include bool   `json:"includeThoughts,omitzero"`
-}
-
 // geminiJSON is how everything is written: what a caller got past the reading
 // does not fail here.
 var geminiJSON = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
@@ -164,9 +143,11 @@ func (w *geminiWriter) turn(t *Turn) (out []geminiPart, err *Error) {
 				continue
 			}
 			part = geminiPart{Text: &p.Text, Thought: true, Signature: own}
-		default:
+		case Redacted:
 			w.r.drop("thinking")
 			continue
+		default:
+			err = unsupported("kind", "Gemini has no such part")
 		}
 		if err != nil {
 			return nil, geminiAt(err, "parts["+strconv.Itoa(i)+"]")
@@ -260,6 +241,9 @@ func (w *geminiWriter) result(p *Part) (geminiPart, *Error) {
 func (w *geminiWriter) tools(body *geminiBody) *Error {
 	r := w.r
 	if len(r.Tools) == 0 {
+		if r.Choice == ChoiceRequired || r.Choice == ChoiceNamed {
+			return malformed("choice", "a tool must be called, but there are no tools")
+		}
 		return nil
 	}
 	if r.Parallel != nil && !*r.Parallel && r.Choice != ChoiceNone {
@@ -300,72 +284,6 @@ func (w *geminiWriter) tools(body *geminiBody) *Error {
 		body.Config = &geminiChoice{c}
 	}
 	return nil
-}
-
-// generate writes the generationConfig.
-func (w *geminiWriter) generate(g *geminiGenerate) *Error {
-	r := w.r
-	*g = geminiGenerate{
-		Max: r.MaxOutput, Temp: r.Temperature, TopP: r.TopP, TopK: r.TopK, Seed: r.Seed,
-		Presence: r.PresencePenalty, Frequency: r.FrequencyPenalty,
-	}
-	if len(r.Stop) > 0 {
-		g.Stop = r.Stop
-	}
-	switch r.Format.Kind {
-	case FormatJSON:
-		g.Media = "application/json"
-	case FormatSchema:
-		g.Media, g.Schema = "application/json", jsontext.Value(r.Format.Schema)
-		if g.Schema.Kind() != '{' || !g.Schema.IsValid(geminiJSON) {
-			return malformed("format.schema", "must be a JSON object")
-		}
-	}
-	switch {
-	case w.details["low"] && !w.details["high"]:
-		g.Resolution = "MEDIA_RESOLUTION_LOW"
-	case w.details["high"] && !w.details["low"]:
-		g.Resolution = "MEDIA_RESOLUTION_HIGH"
-	case w.details["high"]: // one resolution counts for all
-		r.drop("image detail")
-	}
-	if r.User != "" {
-		r.drop("user")
-	}
-	var err *Error
-	g.Thinking, err = geminiThink(r)
-	return err
-}
-
-// geminiThink says how much to think: a level since Gemini 3, before that a
-// budget. Nothing at all is a budget of 0, which some models refuse themselves.
-func geminiThink(r *Request) (*geminiThinking, *Error) {
-	if r.Budget != nil && *r.Budget > 0 {
-		return &geminiThinking{Budget: r.Budget, Include: true}, nil
-	}
-	model := strings.TrimPrefix(r.Model, "models/")
-	old := strings.HasPrefix(model, "gemini-2") || strings.HasPrefix(model, "gemini-flash-lite") || strings.HasPrefix(model, "gemini-robotics")
-	t := &geminiThinking{Include: true}
-	switch {
-	case r.Effort == "none" || r.Budget != nil:
-		return &geminiThinking{Budget: new(int64(0))}, nil
-	case r.Effort == "":
-		return nil, nil
-	case r.Effort == "minimal" || r.Effort == "low":
-		t.Level, t.Budget = strings.ToUpper(r.Effort), new(int64(1024))
-	case r.Effort == "medium":
-		t.Level, t.Budget = "MEDIUM", new(int64(8192))
-	case r.Effort == "high":
-		t.Level, t.Budget = "HIGH", new(int64(24576))
-	default:
-		return nil, unsupported("effort", "Gemini has no effort %q: none, minimal, low, medium or high", r.Effort)
-	}
-	if old {
-		t.Level = ""
-	} else {
-		t.Budget = nil
-	}
-	return t, nil
 }
 
 // geminiSay is a part of an answer for a caller.

@@ -95,6 +95,8 @@ func TestGeminiCannotSay(t *testing.T) {
 		{"an image as system", Request{System: []Part{{Text: "a"}, {Kind: Image}}, Turns: hi}, "system[1]", true},
 		{"one call a turn", Request{Turns: hi, Tools: []Tool{{Name: "f"}}, Parallel: new(false)}, "parallel", true},
 		{"a tool that is not there", Request{Turns: hi, Tools: []Tool{{Name: "f"}}, Choice: ChoiceNamed, ChoiceName: "g"}, "choice", false},
+		{"no tool to call", Request{Turns: hi, Choice: ChoiceRequired}, "choice", false},
+		{"a part to come", Request{Turns: []Turn{{Parts: []Part{{Kind: 99}}}}}, "turns[0].parts[0].kind", true},
 		{"an effort", Request{Turns: hi, Effort: "utmost"}, "effort", true},
 		{"a tool's schema", Request{Turns: hi, Tools: []Tool{{Name: "f", Schema: Raw(`true`)}}}, "tools[0].schema", false},
 		{"a format's schema", Request{Turns: hi, Format: Format{Kind: FormatSchema, Schema: Raw(`{"a":`)}}, "format.schema", false},
