@@ -29,7 +29,7 @@ const (
 	ofHanguls // Hangul syllables
 	ofRares   // Indic scripts, Thai and others of three bytes; characters of four bytes count twice
 
-	ofLongs // letters beyond those of words: of runs that no word has, such as keys and sequences
+	ofLongs // letters and signs of runs longer than those of prose and code: keys, sequences, noise
 
 	ofGiven     // tokens that the body holds as numbers
 	ofRequests  // 1 for whatever is put into a chat template
@@ -203,16 +203,20 @@ func (f *Features) text(s []byte) {
 			f[k] += uint32(low >> (8 * k) & 0xFF)
 			f[k+8] += uint32(high >> (8 * k) & 0xFF)
 		}
-		letters := low>>(8*ofLowers)&0xFF + low>>(8*ofUppers)&0xFF
-		if most := (low>>(8*ofWords)&0xFF + 1) * longWord; letters > most {
-			f[ofLongs] += uint32(letters - most)
-		}
+		lane := func(feature int) uint32 { return uint32(low >> (8 * feature) & 0xFF) }
+		f[ofLongs] += beyond(lane(ofLowers)+lane(ofUppers), lane(ofWords), longWord)
+		f[ofLongs] += beyond(lane(ofSigns), lane(ofClumps), longClump)
 	}
 }
 
-// longWord is how many letters the words of a stride have on average at most,
-// in any language that is written with spaces.
-const longWord = 12
+// How many letters the words of a stride have on average at most, in any
+// language that is written with spaces, and how many signs a clump has in code.
+const longWord, longClump = 12, 6
+
+// beyond returns how many there are more than so many runs hold.
+func beyond(count, runs, each uint32) uint32 {
+	return count - min(count, (runs+1)*each)
+}
 
 // escapes holds the class of the character of an escape by its letter.
 var escapes = func() (t [256]byteClass) {

@@ -55,7 +55,9 @@ func spread(feature int) (deviation, most float64) {
 	case ofGiven:
 		return 0, 1 // exact
 	case ofRequests:
-		return 4, 4000 // a provider may put a prompt of its own before every request
+		return 30, 4000 // a provider may put a prompt of its own before every request
+	case ofMessages, ofMembers, ofTools:
+		return 1, 8 // chat templates differ more than tokenizers
 	case ofImages, ofTiles, ofPatches, ofAreas, ofCrops, ofDocuments:
 		return 1, 64 // gpt-4o-mini counts a tile 33 times
 	}
