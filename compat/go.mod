@@ -5,12 +5,14 @@ go 1.26.0
 require (
 	github.com/openai/openai-go/v3 v3.99.0
 	github.com/spillway-llm/spillway v0.0.0
+	github.com/tiktoken-go/tokenizer v0.10.0
 )
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coder/websocket v1.8.15 // indirect
+	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect

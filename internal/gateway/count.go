@@ -31,11 +31,12 @@ func (g *Gateway) countTokens(w http.ResponseWriter, r *http.Request) {
 		fail(e)
 		return
 	}
-	if _, ok := x.state.config.Pool(x.envelope.Model); !ok {
+	pool, ok := x.state.config.Pool(x.envelope.Model)
+	if !ok {
 		fail(unknownModel(x.envelope.Model))
 		return
 	}
-	writeJSON(w, map[string]int64{"input_tokens": x.envelope.Input})
+	writeJSON(w, map[string]int64{"input_tokens": g.tokens.Tokens(pool, &x.envelope.Features)})
 }
 
 // notKept answers for responses that a caller wants back or wants to cancel:

@@ -19,6 +19,7 @@ import (
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
+	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
 
 // Options are what a Gateway needs beside its configuration.
@@ -46,7 +47,8 @@ type Gateway struct {
 	state    atomic.Pointer[state]
 	applying sync.Mutex // one configuration at a time
 
-	lag      upstream.Lag // of this process's own scheduling
+	tokens   *wire.Estimator // of the input, by model
+	lag      upstream.Lag    // of this process's own scheduling
 	hooks    *hooks
 	midnight *time.Timer // when a provider's day begins at another time; under applying
 
@@ -71,7 +73,7 @@ var errDraining = errors.New("the gateway is shutting down")
 // New makes a gateway of a configuration.
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
-		log: o.Log, simulate: o.Simulate, dial: o.dial, registry: prometheus.NewRegistry(), draining: make(chan struct{}),
+		log: o.Log, simulate: o.Simulate, dial: o.dial, registry: prometheus.NewRegistry(), draining: make(chan struct{}), tokens: wire.NewEstimator(),
 		hooks: newHooks(o.dial),
 	}
 	g.life, g.stop = context.WithCancelCause(context.Background())

@@ -114,6 +114,9 @@ func (x *exchange) finish() {
 		x.record.Outcome, x.broken = telemetry.Failed, x.committed
 		x.fail(&wire.Error{Status: http.StatusInternalServerError, Type: "server_error", Code: "internal_error", Message: "the gateway failed"})
 	}
+	if x.record.TokensKnown && x.record.Model == x.pool && x.decision.Model == "" { // by the model that was estimated for
+		x.g.tokens.Learn(x.pool, &x.envelope.Features, x.record.Input)
+	}
 	x.record.Total = time.Since(x.record.Arrived)
 	x.g.metrics.Finished(&x.record)
 	x.g.log.Request(&x.record)
@@ -149,6 +152,7 @@ func (x *exchange) read() *wire.Error {
 		return unknownModel(asked)
 	}
 	x.pool, x.record.Model = pool, pool
+	x.envelope.Input = x.g.tokens.Tokens(pool, &x.envelope.Features)
 	if e := x.fits(); e != nil {
 		return e
 	}

@@ -47,12 +47,29 @@ func BenchmarkForward(b *testing.B) {
 	}
 }
 
-func BenchmarkEstimate(b *testing.B) {
-	body := requestBody(32 << 10)
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		estimateText(body)
+func BenchmarkMeasure(b *testing.B) {
+	for _, tt := range []struct{ name, text string }{
+		{"english", "Summarise the report and name the numbers that matter most to the people on call. "},
+		{"chinese", "今天天气很好，我们去公园散步吧。"},
+		{"code", "for i := 0; i < len(b); i++ {\n\tsum += int(b[i]) // \"a\"\n}\n"},
+	} {
+		body := chatBody(strings.Repeat(tt.text, 32<<10/len(tt.text)))
+		b.Run(tt.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				Measure(body)
+			}
+		})
 	}
+	b.Run("image", func(b *testing.B) {
+		body := []byte(`{"messages":[{"content":[{"image_url":{"url":"data:image/png;base64,` + strings.Repeat("A", 1<<20) + `"}}]}]}`)
+		b.ReportAllocs()
+		b.SetBytes(int64(len(body)))
+		for b.Loop() {
+			Measure(body)
+		}
+	})
 }
 
 var benchChunk = []byte(`{"id":"chatcmpl-9abcdefghijklmnop","object":"chat.completion.chunk","created":1790000000,"model":"big-1-2026-01-01","service_tier":"default","system_fingerprint":null,"choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":null}`)

@@ -16,8 +16,9 @@ import (
 type Envelope struct {
 	Model        string
 	Stream       bool
-	IncludeUsage bool   // the caller asked for the usage chunk (stream_options.include_usage)
-	Input        int64  // estimated prompt tokens, at least 1
+	IncludeUsage bool  // the caller asked for the usage chunk (stream_options.include_usage)
+	Input        int64 // estimated prompt tokens by the common tokenizers, at least 1; an Estimator knows better
+	Features     Features
 	MaxOutput    int64  // most tokens the answer may have, over all choices; 0 = not said
 	Choices      int64  // answers generated: n or best_of, times the prompts of a completion; at least 1
 	ServiceTier  string // as sent; "" = not said
@@ -58,7 +59,6 @@ type parser struct {
 	surface Surface
 	env     Envelope
 
-	units                    int64 // estimated input, in parts of a token
 	prompts                  int64
 	seenPrompt               bool
 	maxTokens, maxCompletion int64
@@ -89,7 +89,7 @@ func (p *parser) start(s Surface, body []byte) {
 	p.buf = *bytes.NewBuffer(body)
 	p.dec.Reset(&p.buf)
 	p.body, p.surface, p.env = body, s, Envelope{}
-	p.units, p.prompts, p.seenPrompt = 0, 1, false
+	p.prompts, p.seenPrompt = 1, false
 	p.maxTokens, p.maxCompletion, p.maxOutput, p.n, p.bestOf = 0, 0, 0, 0, 0
 }
 
@@ -185,14 +185,16 @@ func (p *parser) take(name string, v jsontext.Value, at span) *Error {
 		return p.background(v)
 	case "system", "instructions":
 		if name == p.surface.systemMember() {
-			p.units += estimateText(v)
+			p.env.Features.member(name, v)
 		}
 	case "n":
 		return positive(name, v, &p.n)
 	case "best_of":
 		return positive(name, v, &p.bestOf)
 	case "tools", "functions", "response_format":
-		p.units += estimateSchema(v)
+		if p.surface.conversation() {
+			p.env.Features.member(name, v)
+		}
 	case p.surface.promptMember():
 		return p.prompt(name, v, at)
 	}
@@ -233,7 +235,10 @@ func (p *parser) prompt(name string, v jsontext.Value, at span) *Error {
 		return badRequest(name, name+" must not be empty")
 	}
 	p.seenPrompt, p.env.promptAt = true, at
-	p.units += estimateText(v)
+	p.env.Features.member(name, v)
+	if p.surface.conversation() {
+		p.env.Features[ofRequests] = 1
+	}
 	if p.surface == Completions {
 		p.prompts = countPrompts(v)
 	}
@@ -287,7 +292,7 @@ func (p *parser) finish() *Error {
 		// A limit of zero or less is how some servers spell "no limit".
 		e.MaxOutput = times(max(limit, 0), e.Choices)
 	}
-	e.Input = tokens(p.units)
+	e.Input = e.Features.Tokens()
 	return nil
 }
 

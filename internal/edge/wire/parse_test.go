@@ -69,6 +69,7 @@ func TestParse(t *testing.T) {
 				t.Errorf("Prompt = %q", p)
 			}
 			got.open, got.modelAt, got.promptAt, got.optionsAt, got.includesAt = 0, span{}, span{}, span{}, span{}
+			tt.want.Features = got.Features
 			if got != tt.want {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}

@@ -11,7 +11,8 @@
 // the gateway needs are looked for.
 //
 // The package knows nothing of HTTP clients, of the decision core or of
-// configuration. Its functions keep no state and are safe for concurrent use.
+// configuration. Its functions keep no state and are safe for concurrent use;
+// only an Estimator, which learns what requests cost in tokens, has any.
 package wire
 
 import "strconv"
@@ -74,3 +75,6 @@ func (s Surface) systemMember() string {
 	}
 	return ""
 }
+
+// conversation says whether requests are turns of a conversation.
+func (s Surface) conversation() bool { return s != Completions && s != Embeddings }
