@@ -44,7 +44,7 @@ func (b *bench) simulate(cfg *config.Config, events string, seed uint64) (figure
 		return figures{}, err
 	}
 	upstreams, callers := sim.FromConfig(cfg)
-	world := sim.World{Policy: cfg.Policy(), Upstreams: upstreams, Seed: seed, Length: b.length}
+	world := sim.World{Policy: sim.PolicyOf(cfg), Upstreams: upstreams, Seed: seed, Length: b.length}
 	r, err := sim.Simulate(world, sim.Dress(source, callers, seed))
 	if err != nil {
 		return figures{}, err

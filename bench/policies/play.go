@@ -22,7 +22,7 @@ type play struct {
 // add makes the reference workload at a load, to be changed.
 func (b *bench) add(title string, load float64) *play {
 	p := &play{title: title}
-	p.world = sim.World{Policy: b.config.Policy(), Seed: seed}
+	p.world = sim.World{Policy: sim.PolicyOf(b.config), Seed: seed}
 	p.world.Upstreams, p.kinds = sim.FromConfig(b.config)
 	offered, err := sim.Survey(p.world, &list{b.arrivals})
 	if err != nil {

@@ -38,5 +38,6 @@ func (c *checkCmd) Run() error {
 		return usageError{err}
 	}
 	fmt.Printf("%s is valid: %d models, %d tenants, listens on %s, ops on %s\n", c.Config, len(cfg.Models), len(cfg.Tenants), cfg.Listen, cfg.Ops)
+	fmt.Print(summary(cfg))
 	return nil
 }

@@ -147,7 +147,7 @@ func (c *workloadFlags) world() (w sim.World, workload func() (sim.Source, error
 		return w, nil, err
 	}
 	ups, kinds := sim.FromConfig(cfg)
-	w = sim.World{Policy: cfg.Policy(), Upstreams: ups, Seed: c.Seed}
+	w = sim.World{Policy: sim.PolicyOf(cfg), Upstreams: ups, Seed: c.Seed}
 	stretch := 1.0
 	workload = func() (sim.Source, error) {
 		s, err := c.open(cfg)

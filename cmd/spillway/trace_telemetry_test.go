@@ -33,7 +33,7 @@ func TestTraceOfTelemetry(t *testing.T) {
 			r := telemetry.NewRecorder(10)
 			r.Configure(t0, &admit.Policy{})
 			r.Offer(t0, &admit.Request{ID: 3, Tenant: "acme", Model: "large", Class: admit.Batch, Stream: true, Input: 50, Arrived: t0, Deadline: t0.Add(time.Second)})
-			r.Decisions(t0, []admit.Decision{{ID: 3, Verdict: admit.Run}})
+			r.Decisions(t0, []admit.Decision{{ID: 3, Verdict: admit.Run, Deployment: "gpu/large"}})
 			r.Finish(t0.Add(time.Second), 3, &admit.Outcome{Status: 200, OK: true, Input: 70, Output: 30})
 			return r.Dump(b)
 		}, sim.Arrival{Tenant: "acme", Model: "large", Class: admit.Batch, Stream: true, Input: 70, Output: 30, Deadline: time.Second}},
@@ -42,6 +42,10 @@ func TestTraceOfTelemetry(t *testing.T) {
 			var b bytes.Buffer
 			if err := c.write(&b); err != nil {
 				t.Fatal(err)
+			}
+			took, err := sim.Measured("x", bytes.NewReader(b.Bytes()))
+			if want := time.Second; err != nil || c.name == "dump" && took["gpu/large"] != want || c.name != "dump" && len(took) > 0 {
+				t.Errorf("measured %v, %v", took, err)
 			}
 			s, err := sim.Trace("x", &b, sim.TraceOptions{})
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +62,11 @@ func (c *tuneCmd) simulate(ctx context.Context) error {
 		return usageError{err}
 	}
 	w.Progress = progress(ctx, "simulated")
-	tuned, err := sim.Tune(w, workload)
+	measured, err := c.measured()
+	if err != nil {
+		return usageError{err}
+	}
+	tuned, err := sim.Tune(w, workload, measured)
 	if err != nil {
 		return usageError{err}
 	}
@@ -82,6 +87,25 @@ func (c *tuneCmd) simulate(ctx context.Context) error {
 	p.limits(sim.Limits(w.Policy, profiles))
 	_, err = os.Stdout.WriteString(p.String())
 	return err
+}
+
+// measured is how long calls took by the recordings among the traces; of two
+// that know a deployment the last one counts.
+func (c *tuneCmd) measured() (map[string]time.Duration, error) {
+	all := map[string]time.Duration{}
+	for _, file := range c.Trace {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		m, err := sim.Measured(file, f)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, m)
+	}
+	return all, nil
 }
 
 // rampFactor is the growth of the rate from step to step.
@@ -125,10 +149,16 @@ func (c *tuneCmd) live(ctx context.Context) error {
 	p := patch{config: cfg}
 	p.say("Thresholds for %s, from a ramp of %s. Merge the settings into the file.", filepath.Base(c.Config), c.Target)
 	p.ramp(ramp)
+	policy := sim.PolicyOf(cfg)
 	advice := ramp.Advise()
+	for i := range policy.Models {
+		if policy.Models[i].Name == pool {
+			advice = advice.Within(&policy.Models[i], &ramp.Profile)
+		}
+	}
 	p.advise(pool, advice)
 	ramp.Slots = ramp.Concurrency()
-	p.limits(sim.Limits(cfg.Policy(), []sim.Profile{ramp.Profile}))
+	p.limits(sim.Limits(policy, []sim.Profile{ramp.Profile}))
 	_, err = os.Stdout.WriteString(p.String())
 	return err
 }
@@ -251,9 +281,9 @@ func (p *patch) advise(model string, a sim.Advice) {
 		only = &sim.Deployment{Provider: ds[0].Provider, Model: ds[0].Model}
 	case a.Concurrency == 0:
 	case len(ds) == 1: // the patch would lose what else is said of it
-		p.say("The concurrency of %s should be %d.", ds[0].Name, a.Concurrency)
+		p.say("The concurrency of %s should be %d%s.", ds[0].Name, a.Concurrency, a.Because())
 	default:
-		p.say("The concurrency of all deployments of %s together should be %d.", model, a.Concurrency)
+		p.say("The concurrency of all deployments of %s together should be %d%s.", model, a.Concurrency, a.Because())
 	}
 	settings := a.Patch(model, only)
 	if settings != "" && !p.begun {

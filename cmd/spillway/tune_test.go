@@ -68,6 +68,61 @@ func TestTuneOnATrace(t *testing.T) {
 	}
 }
 
+// What a provider's limits feed is said for each of its deployments, and the
+// concurrency of a model's only one is kept to it.
+func TestTuneKnowsTheLimitsOfProviders(t *testing.T) {
+	dir := t.TempDir()
+	file, trace := filepath.Join(dir, "spillway.yaml"), filepath.Join(dir, "trace.csv")
+	rows, at := "t,tenant,model,input,output\n", 0.0
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 1000 {
+		at += rng.ExpFloat64() / 5
+		rows += fmt.Sprintf("%.3f,bank,%s,100,100\n", at, []string{"chat", "pair"}[i%2])
+	}
+	write(t, trace, rows)
+	write(t, file, `
+providers: {gpu: {base_url: "http://127.0.0.1:1/v1", api_keys: [a, b]}, far: {base_url: "http://127.0.0.1:1/v1"}}
+models:
+  chat: {deployments: [{provider: gpu, name: only, concurrency: 64, rpm: 300}]}
+  pair: {deployments: [{provider: gpu, name: left, concurrency: 8, tpm: 60000}, {provider: far, name: right, concurrency: 8, rpm: 60}, {provider: far, name: free}]}
+simulation:
+  upstreams: {chat: {slots: 64, mean: 2s, noise: 0}, left: {slots: 8, mean: 1s, noise: 0}, right: {slots: 8, mean: 4s, noise: 0}, free: {slots: 8, mean: 1s}}
+  callers: [{share: 100, deadline: 20s}]
+`)
+	out, err := command(t, "tune", "--config", file, "--trace", trace).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# The concurrency of only should be 25: rpm 300, of each of 2 keys let pass 594 requests a minute of 2s each, and a quarter more.",
+		"only at chat: rpm 300, of each of 2 keys let pass 594 requests a minute; of 2s each they are used up by 20 at once, and 25 leave a quarter of headroom",
+		"left at pair: tpm 60000 / 200 a request, of each of 2 keys let pass 594 requests a minute; of 1s each they are used up by 10 at once, and 13 leave a quarter of headroom",
+		"warning: left at pair: concurrency 8 leaves its limits unused: they feed 10 calls at once, and 13 leave headroom",
+		"right at pair: rpm 60 let pass 59.4 requests a minute; of 4s each they are used up by 4 at once, and 5 leave a quarter of headroom",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	recording := filepath.Join(dir, "events.jsonl") // in which calls took three times as long
+	rows = ""
+	for i := range 600 {
+		begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
+		rows += fmt.Sprintf(`{"at":%[1]q,"kind":"offer","request":{"ID":%[2]d,"Tenant":"bank","Model":"chat","Class":"interactive","Input":100,"Arrived":%[1]q,"Deadline":"0001-01-01T00:00:00Z"}}
+{"at":%[1]q,"kind":"decision","decision":{"ID":%[2]d,"Deployment":"only","Verdict":"run"}}
+{"at":%[3]q,"kind":"finish","id":%[2]d,"outcome":{"OK":true,"Input":100,"Output":100}}
+`, begin.Format(time.RFC3339Nano), i+1, begin.Add(6*time.Second).Format(time.RFC3339Nano))
+	}
+	write(t, recording, rows)
+	again, err := command(t, "tune", "--config", file, "--trace", recording).Output()
+	if want := "only at chat: rpm 300, of each of 2 keys let pass 594 requests a minute; of 6s each they are used up by 60 at once, and 75 leave a quarter of headroom"; err != nil || !strings.Contains(string(again), want) {
+		t.Errorf("no %q in\n%s (%v)", want, again, err)
+	}
+	if strings.Contains(string(out), "free at pair") {
+		t.Errorf("it speaks of a deployment without limits:\n%s", out)
+	}
+}
+
 // applied lays the patch over the file, as docs/simulator.md describes it.
 func applied(t *testing.T, file, patch string) *config.Config {
 	t.Helper()
@@ -112,11 +167,11 @@ func TestTuneOnALiveTarget(t *testing.T) {
 func TestTuneDoesNotPatchWhatItCannotRepeat(t *testing.T) {
 	for deployment, want := range map[string]string{
 		"{provider: gpu, model: big}":           "concurrency: 5}",
-		"{provider: gpu, rpm: 60}":              "# The concurrency of gpu/chat should be 5.",
-		"{provider: gpu}, {provider: gpu}":      "# The concurrency of all deployments of chat together should be 5.",
-		"{provider: gpu, name: a, price: {}}":   "# The concurrency of a should be 5.",
-		"{provider: gpu, concurrency: auto}":    "# The concurrency of gpu/chat should be 5.",
-		"{provider: gpu, quality: {code: 0.5}}": "# The concurrency of gpu/chat should be 5.",
+		"{provider: gpu, rpm: 60}":              "# The concurrency of gpu/chat should be 5",
+		"{provider: gpu}, {provider: gpu}":      "# The concurrency of all deployments of chat together should be 5",
+		"{provider: gpu, name: a, price: {}}":   "# The concurrency of a should be 5",
+		"{provider: gpu, concurrency: auto}":    "# The concurrency of gpu/chat should be 5",
+		"{provider: gpu, quality: {code: 0.5}}": "# The concurrency of gpu/chat should be 5",
 	} {
 		text := "providers: {gpu: {base_url: \"http://127.0.0.1:1/v1\"}}\nmodels: {chat: {deployments: [" + deployment + "]}}"
 		c, err := config.Parse("test.yaml", []byte(text), func(string) (string, bool) { return "", false })

@@ -3,8 +3,6 @@ package gateway
 import (
 	"hash/maphash"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/spillway-llm/spillway/internal/edge/config"
 )
 
@@ -14,8 +12,9 @@ var affinitySeed = maphash.MakeSeed()
 
 // affinity is what requests have in common that are better served by the same
 // deployment: the caller's session, or the beginning of its prompt, which a
-// server with a prefix cache has computed before. Requests of two tenants have
-// nothing in common. 0 means that it does not matter.
+// server with a prefix cache has computed before: as it stands in the body, as
+// SDKs write equal prompts in equal bytes. Requests of two tenants have nothing
+// in common. 0 means that it does not matter.
 func (x *exchange) affinity() uint64 {
 	m := x.state.config.Models[x.pool]
 	if m == nil {
@@ -32,23 +31,10 @@ func (x *exchange) affinity() uint64 {
 		}
 		h.WriteString(x.intent.Session)
 	case config.AffinityPrefix:
-		prompt := promptOf(x.body)
-		if prompt == "" {
-			return 0
-		}
-		h.WriteString(prompt[:min(len(prompt), int(m.AffinityPrefix))])
+		prompt := x.envelope.Prompt(x.body)
+		h.Write(prompt[:min(len(prompt), int(m.AffinityPrefix))])
 	default:
 		return 0
 	}
 	return h.Sum64() | 1
-}
-
-// promptOf is the part of a body that a prefix cache is about, as it stands there.
-func promptOf(body []byte) string {
-	for _, field := range []string{"messages", "prompt", "input"} {
-		if v := gjson.GetBytes(body, field); v.Exists() {
-			return v.Raw
-		}
-	}
-	return ""
 }

@@ -66,6 +66,28 @@ func (g *Gate) coreTime(t time.Time) time.Time {
 	return g.began.Round(0).UTC().Add(t.Sub(g.began))
 }
 
+// clock tells times of the core to people, whose wall clock may have been set
+// since the gate began.
+type clock struct{ wall, core time.Time }
+
+func (g *Gate) clock() clock {
+	now := time.Now()
+	return clock{now, g.coreTime(now)}
+}
+
+// left is how long it is until a time of the core; 0 if it is past.
+func (c clock) left(t time.Time) time.Duration { return max(t.Sub(c.core), 0) }
+
+// future is a time of the core on the wall; nil if it is past.
+func (c clock) future(t time.Time) *time.Time {
+	left := c.left(t)
+	if left == 0 {
+		return nil
+	}
+	at := c.wall.Add(left).Round(0)
+	return &at
+}
+
 // Close stops the timer and ends the recording.
 func (g *Gate) Close() {
 	g.mu.Lock()

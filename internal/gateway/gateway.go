@@ -47,7 +47,7 @@ type Gateway struct {
 	applying sync.Mutex // one configuration at a time
 
 	lag      upstream.Lag // of this process's own scheduling
-	hooks    hooks
+	hooks    *hooks
 	midnight *time.Timer // when a provider's day begins at another time; under applying
 
 	active   atomic.Int64 // requests that hold or want a slot
@@ -72,6 +72,7 @@ var errDraining = errors.New("the gateway is shutting down")
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Log, simulate: o.Simulate, dial: o.dial, registry: prometheus.NewRegistry(), draining: make(chan struct{}),
+		hooks: newHooks(o.dial),
 	}
 	g.life, g.stop = context.WithCancelCause(context.Background())
 	g.metrics = telemetry.NewMetrics(g.registry)

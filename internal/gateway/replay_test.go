@@ -27,7 +27,7 @@ func TestWhatAGatewayRecordedReplaysTheSame(t *testing.T) {
 			"  - {name: a, keys: ["+config.HashKey("ka")+"], weight: 3}",
 			"  - {name: b, keys: ["+config.HashKey("kb")+"], limits: {rpm: 90, tpm: 60000}}",
 			"  - {name: c, keys: ["+config.HashKey("kc")+"], concurrency: 5}")
-		r := setup(t, conf, mock.Settings{Slots: 3, ServiceMean: time.Second, OutputMean: 11, Seed: 1, Faults: "500=0.1", Schedule: "20s-40s brownout=6"})
+		r := setup(t, conf, mock.Settings{Slots: 3, ServiceMean: time.Second, OutputMean: 11, Seed: 1, Faults: "500=0.1", Schedule: "8s-24s brownout=6; 30s-44s brownout=8"})
 		rng := rand.New(rand.NewPCG(3, 4))
 		var callers sync.WaitGroup
 		const requests = 600

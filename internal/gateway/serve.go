@@ -197,6 +197,9 @@ func (x *exchange) gone() {
 
 // headers puts what every admitted answer says into its head.
 func (x *exchange) headers(d *admit.Decision, service time.Duration) {
+	if x.record.TTFT > 0 { // a stream: its head is sent with the first event
+		x.record.First = service
+	}
 	h := x.w.Header()
 	h.Set("Server-Timing", "queue;dur="+durationMS(x.record.Waited)+", upstream;dur="+durationMS(service))
 	decision := "run"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync/atomic"
+	"time"
 
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
@@ -67,12 +68,14 @@ func (g *Gateway) connect(t *target, p *config.Provider) error {
 	}
 	var keys []string
 	for _, k := range p.Credentials() {
-		keys = append(keys, string(k))
+		if k != "" { // the one of a provider that needs none
+			keys = append(keys, string(k))
+		}
 	}
 	client, err := upstream.NewClient(upstream.Provider{
 		Name: t.provider, BaseURL: t.base, APIKeys: keys, Headers: headers, HTTPVersion: p.HTTP.String(),
 		Dial: p.Timeouts.Dial, ResponseHeaders: p.Timeouts.Headers, FirstToken: p.Timeouts.FirstToken,
-		Idle: p.Timeouts.Idle, Total: p.Timeouts.Total, MaxEvent: t.maxEvent, Connect: g.dial,
+		Idle: p.Timeouts.Idle, Total: p.Timeouts.Total, ConnAge: time.Duration(p.Timeouts.ConnectionAge), MaxEvent: t.maxEvent, Connect: g.dial,
 	})
 	t.client = client
 	return err

@@ -1,117 +1,15 @@
 package gateway
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"math"
 	"net/http"
-	"net/url"
-	"sync"
+	"strconv"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 )
-
-// hooks are the calls to the operator's own address when more capacity is
-// needed. They are few, and lost when one is under way.
-type hooks struct {
-	mu   sync.Mutex
-	last map[string]time.Time // by deployment
-	busy bool
-}
-
-// hookTimeout bounds one call.
-const hookTimeout = 10 * time.Second
-
-// watch tells the operator what happens to deployments: each change once in
-// the log and in the metrics, and the wish for more capacity to the webhook.
-func (g *Gateway) watch() {
-	for {
-		select {
-		case <-g.life.Done():
-			return
-		case c := <-g.gate.Changes():
-			g.changed(&c)
-		}
-	}
-}
-
-func (g *Gateway) changed(c *admit.Change) {
-	log := g.log.Slog()
-	switch {
-	case c.ScaleUp:
-		g.metrics.ScaleUp(c.Deployment)
-		log.Warn("a call took so long that more capacity is needed", "deployment", c.Deployment)
-		g.hook(c)
-	case c.Warning:
-		log.Warn("latency is near the point where the breaker opens", "deployment", c.Deployment)
-	case c.To.String() == "open":
-		g.metrics.BreakerOpened(c.Deployment, c.Why.String())
-		log.Warn("breaker opened", "deployment", c.Deployment, "reason", c.Why.String(), "was", c.From.String(), "until", c.Until.Format(time.RFC3339))
-	default:
-		log.Info("breaker "+c.To.String(), "deployment", c.Deployment, "was", c.From.String())
-	}
-}
-
-// hook posts the wish for more capacity, at most once in the configured time
-// for each deployment.
-func (g *Gateway) hook(c *admit.Change) {
-	s := g.state.Load().config.ScaleUp
-	if s.Webhook == "" {
-		return
-	}
-	h := &g.hooks
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if last, ok := h.last[c.Deployment]; h.busy || ok && time.Since(last) < s.Every {
-		return
-	}
-	if h.last == nil {
-		h.last = map[string]time.Time{}
-	}
-	h.last[c.Deployment], h.busy = time.Now(), true
-	go func() {
-		err := post(g.life, s, c)
-		h.mu.Lock()
-		h.busy = false
-		h.mu.Unlock()
-		if err != nil {
-			g.log.Slog().Warn("call the scale-up webhook", "error", err.Error())
-		}
-	}()
-}
-
-// post calls the webhook. Its address may hold a secret, so errors leave it out.
-func post(ctx context.Context, s config.ScaleUp, c *admit.Change) error {
-	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
-	defer cancel()
-	body, err := json.Marshal(map[string]any{"event": "scale_up", "deployment": c.Deployment, "at": c.At.Format(time.RFC3339Nano)})
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, string(s.Webhook), bytes.NewReader(body))
-	if err != nil {
-		return errors.New("the address cannot be called")
-	}
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode/100 != 2 {
-		return errors.New("it answered " + resp.Status)
-	}
-	return nil
-}
 
 // upstreamReport is one deployment in the answer of GET /admin/v1/upstreams.
 type upstreamReport struct {
@@ -129,6 +27,8 @@ type upstreamReport struct {
 	Advice      int              `json:"useful_concurrency,omitempty"` // that the limits can feed, with headroom
 	Breaker     breakerReport    `json:"breaker"`
 	Speed       float64          `json:"time_ratio"` // times of its calls over the model's mean
+	First       *timesReport     `json:"first_token_seconds,omitempty"`
+	Total       *timesReport     `json:"call_seconds,omitempty"`
 	Keys        []keyReport      `json:"keys"`
 	Sent        int64            `json:"sent"`
 	Good        int64            `json:"good"`
@@ -138,6 +38,13 @@ type upstreamReport struct {
 	Input       int64            `json:"input_tokens"`
 	Output      int64            `json:"output_tokens"`
 	Cost        float64          `json:"cost_dollars"`
+}
+
+// timesReport are quantiles of its last 128 to 256 good calls, from dispatch.
+type timesReport struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
 }
 
 type breakerReport struct {
@@ -159,15 +66,21 @@ type keyReport struct {
 	Daily    int64      `json:"tokens_daily_limit,omitempty"`
 }
 
-// upstreams answers what every deployment is doing.
-func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
-	now := time.Now()
+// places are the deployments as the file has them, by name.
+func (g *Gateway) places() map[string]config.Deployment {
 	places := map[string]config.Deployment{}
 	for _, m := range g.state.Load().config.Models {
 		for _, d := range m.Deployments {
 			places[d.Name] = d
 		}
 	}
+	return places
+}
+
+// upstreams answers what every deployment is doing.
+func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
+	clock := g.gate.clock()
+	places := g.places()
 	report := struct {
 		Upstreams []upstreamReport `json:"upstreams"`
 	}{Upstreams: []upstreamReport{}}
@@ -176,7 +89,8 @@ func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
 		u := upstreamReport{
 			Name: d.Name, Model: d.Model, Provider: c.Provider, Region: c.Region, Precision: c.Precision, Tier: d.Tier, Reserve: d.Reserve,
 			Concurrency: d.Slots, Learnt: d.Auto, Usable: d.Calls, Running: d.Running, Advice: d.Concurrency, Speed: d.Ratio,
-			Breaker: breakerReport{State: d.State.String(), Reason: d.Why.String(), Share: d.Share, Step: d.Step, Until: future(now, d.Opens), Warned: d.Warned},
+			First: timesOf(d.First), Total: timesOf(d.Total),
+			Breaker: breakerReport{State: d.State.String(), Reason: d.Why.String(), Share: d.Share, Step: d.Step, Until: clock.future(d.Opens), Warned: d.Warned},
 			Sent:    d.Tally.Sent, Good: d.Tally.Good, Left: d.Tally.Left, Faults: map[string]int64{},
 			Input: d.Tally.Input, Output: d.Tally.Output, Cost: float64(d.Tally.Cost) / 1e6,
 		}
@@ -190,7 +104,7 @@ func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
 		}
 		for i, k := range d.Keys {
 			u.Keys = append(u.Keys, keyReport{
-				Key: i, Paused: future(now, k.Paused), Refused: future(now, k.Denied),
+				Key: i, Paused: clock.future(k.Paused), Refused: clock.future(k.Denied),
 				Requests: minute(k.Requests), Tokens: minute(k.Tokens), Today: k.Today, Daily: k.Daily,
 			})
 		}
@@ -199,12 +113,12 @@ func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, report)
 }
 
-func future(now, t time.Time) *time.Time {
-	if !t.After(now) {
+func timesOf(q admit.Quantiles) *timesReport {
+	if q == (admit.Quantiles{}) {
 		return nil
 	}
-	t = t.Round(0)
-	return &t
+	seconds := func(d time.Duration) float64 { return math.Round(d.Seconds()*1e4) / 1e4 }
+	return &timesReport{seconds(q.P50), seconds(q.P95), seconds(q.P99)}
 }
 
 func minute(perSecond float64) *float64 {
@@ -217,11 +131,13 @@ func minute(perSecond float64) *float64 {
 
 // upstreamStates is the same for metrics.
 func (g *Gateway) upstreamStates() []telemetry.UpstreamState {
-	now := time.Now()
+	clock, places := g.gate.clock(), g.places()
 	var list []telemetry.UpstreamState
 	for _, d := range g.gate.Snapshot().Deployments {
+		c := places[d.Name]
 		u := telemetry.UpstreamState{
-			Deployment: d.Name, Model: d.Model, Slots: d.Slots, Usable: d.Calls, Running: d.Running, State: d.State.String(), Share: d.Share, Step: d.Step,
+			Deployment: d.Name, Model: d.Model, Provider: c.Provider, Region: c.Region, Precision: c.Precision, Tier: tierName(d.Tier, d.Reserve),
+			Slots: d.Slots, Usable: d.Calls, Running: d.Running, State: d.State.String(), Share: d.Share, Step: d.Step,
 			Ratio: d.Ratio, Sent: d.Tally.Sent, Good: d.Tally.Good, Limited: d.Tally.Faults[admit.Throttled], Faults: map[string]int64{},
 			Input: d.Tally.Input, Output: d.Tally.Output, Cost: d.Tally.Cost,
 		}
@@ -231,11 +147,22 @@ func (g *Gateway) upstreamStates() []telemetry.UpstreamState {
 			}
 		}
 		for i, k := range d.Keys {
-			if left := max(k.Paused.Sub(now), 0); i == 0 || left < u.Paused {
+			if left := clock.left(k.Paused); i == 0 || left < u.Paused {
 				u.Paused = left
+			}
+			if clock.left(k.Denied) > 0 {
+				u.Refused++
 			}
 		}
 		list = append(list, u)
 	}
 	return list
+}
+
+// tierName is the place in the order of preference as a label.
+func tierName(tier int, reserve bool) string {
+	if reserve {
+		return "reserve"
+	}
+	return strconv.Itoa(tier)
 }

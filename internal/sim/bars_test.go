@@ -60,7 +60,7 @@ func TestBars(t *testing.T) {
 // azure plays the trace as one tenant at a load.
 func azure(t *testing.T, trace []byte, cfg *config.Config, load float64) *Comparison {
 	t.Helper()
-	w := World{Policy: cfg.Policy(), Seed: 1}
+	w := World{Policy: PolicyOf(cfg), Seed: 1}
 	ups, kinds := FromConfig(cfg)
 	w.Upstreams = ups
 	w.Policy.Tenants = []admit.Tenant{{Name: "all", Weight: 1}}

@@ -34,11 +34,12 @@ var trialLoads = []float64{0.8, 1.3, 2}
 
 // Tune ramps the load of each pool that the workload uses, without protection,
 // finds where lateness begins, and tries the thresholds that follow from it.
-// workload must give the same arrivals every time.
-func Tune(w World, workload func() (Source, error)) ([]Tuned, error) {
+// workload must give the same arrivals every time. measured is how long calls
+// of deployments really took, where that is known: see Measured.
+func Tune(w World, workload func() (Source, error), measured map[string]time.Duration) ([]Tuned, error) {
 	var out []Tuned
 	for i := range w.Policy.Models {
-		t, err := tunePool(w, i, workload)
+		t, err := tunePool(w, i, workload, measured)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", w.Policy.Models[i].Name, err)
 		}
@@ -49,7 +50,7 @@ func Tune(w World, workload func() (Source, error)) ([]Tuned, error) {
 	return out, nil
 }
 
-func tunePool(w World, index int, workload func() (Source, error)) (*Tuned, error) {
+func tunePool(w World, index int, workload func() (Source, error), measured map[string]time.Duration) (*Tuned, error) {
 	name := w.Policy.Models[index].Name
 	only := func(stretch float64) func() (Source, error) {
 		return func() (Source, error) {
@@ -63,6 +64,14 @@ func tunePool(w World, index int, workload func() (Source, error)) (*Tuned, erro
 	p, err := profile(w, name, only(1))
 	if err != nil || p.Requests == 0 {
 		return nil, err
+	}
+	for _, d := range w.Policy.Models[index].Deployments {
+		if took := measured[d.Name]; took > 0 {
+			if p.Calls == nil {
+				p.Calls = map[string]time.Duration{}
+			}
+			p.Calls[d.Name] = took
+		}
 	}
 	if p.Span <= 0 {
 		return nil, fmt.Errorf("its %d requests come all at once: there is no load to ramp", p.Requests)
@@ -141,6 +150,7 @@ func (t *Tuned) try(w World, index int, at func(load float64) func() (Source, er
 		t.Advice.Concurrency = u.Slots
 		t.Advice.why.concurrency = fmt.Sprintf("the upstream has %d slots; what is sent beyond waits there, unseen, and what is not sent leaves them idle", u.Slots)
 	}
+	t.Advice = t.Advice.Within(&w.Policy.Models[index], &t.Profile)
 	return nil
 }
 
@@ -186,7 +196,8 @@ func profile(w World, name string, workload func() (Source, error)) (*Profile, e
 	p := &Profile{Model: name, Slots: r.room(name).slots(), Tenants: map[string]float64{}}
 	rng := rand.New(rand.NewPCG(w.Seed, 0x5e1))
 	var service, patience sketch
-	tokens := 0.0
+	tokens, sites := 0.0, r.room(name).sites
+	calls := make([]float64, len(sites))
 	for {
 		a, ok, err := s.Next()
 		if err != nil {
@@ -202,6 +213,15 @@ func profile(w World, name string, workload func() (Source, error)) (*Profile, e
 		work := u.draw(rng, &a)
 		service.add(work.total)
 		patience.add(bearable(w.Policy, &a, work).Seconds())
+		for i, s := range sites {
+			calls[i] += s.server.mean(&a)
+		}
+	}
+	if r.named {
+		p.Calls = map[string]time.Duration{}
+		for i, s := range sites {
+			p.Calls[s.name] = durationOf(calls[i] / float64(max(p.Requests, 1)))
+		}
 	}
 	p.Service, p.Service95 = durationOf(service.mean()), durationOf(service.quantile(0.95))
 	p.Patience = durationOf(patience.quantile(0.9))

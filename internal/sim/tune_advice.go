@@ -72,6 +72,15 @@ func (a Advice) Nothing() bool {
 	return a == Advice{}
 }
 
+// Because is the reason of Concurrency, to stand behind it in a sentence; "" if
+// there is none.
+func (a Advice) Because() string {
+	if a.why.concurrency == "" {
+		return ""
+	}
+	return ": " + a.why.concurrency
+}
+
 // apply gives a model with the advice in place; Concurrency is not a matter
 // of the queue.
 func (a Advice) apply(m admit.Model) admit.Model {

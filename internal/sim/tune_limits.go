@@ -32,6 +32,7 @@ func Limits(p *admit.Policy, profiles []Profile) (a Arithmetic) {
 		for j := range p.Models {
 			if m := &p.Models[j]; m.Name == f.Model {
 				a.pool(p, m, f)
+				a.providers(m, f)
 				a.tenants(p, m, f)
 			}
 		}

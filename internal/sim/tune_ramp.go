@@ -29,6 +29,9 @@ type Profile struct {
 	Patience  time.Duration      // what nine of ten requests can at most wait: their deadlines less their own time
 	Tokens    float64            // mean, input and output
 	Tenants   map[string]float64 // mean requests a minute
+	// Calls is the mean time of a call by deployment, at low load or as it was
+	// measured; what is missing takes Service.
+	Calls map[string]time.Duration
 }
 
 // Capacity is the calls a minute that the slots can do, by Little's law.

@@ -194,7 +194,7 @@ func tuning(deadline time.Duration, tenants int) (World, func() (Source, error))
 
 func TestTuneFindsTheKneeOfEachPool(t *testing.T) {
 	w, workload := tuning(5*time.Second, 4)
-	tuned, err := Tune(w, workload)
+	tuned, err := Tune(w, workload, nil)
 	if err != nil || len(tuned) != 2 {
 		t.Fatalf("%d pools, want those two that are used: %v", len(tuned), err)
 	}
@@ -222,7 +222,7 @@ func TestTuneFindsTheKneeOfEachPool(t *testing.T) {
 	if a := chat.Ramp.Advise(); a.High < 2800*time.Millisecond || a.High > 3600*time.Millisecond || a.Total < 25 || a.Total > 40 {
 		t.Errorf("advice %+v", a)
 	}
-	again, err := Tune(w, workload)
+	again, err := Tune(w, workload, nil)
 	if err != nil || !reflect.DeepEqual(tuned, again) {
 		t.Errorf("a second run differs: %v", err)
 	}
@@ -233,7 +233,7 @@ func TestTuneNoticesSlotsThatDiffer(t *testing.T) {
 	u := w.Upstreams["chat"]
 	u.Slots = 6
 	w.Upstreams["chat"] = u
-	tuned, err := Tune(w, workload)
+	tuned, err := Tune(w, workload, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestTuneKeepsWhatDoesBetter(t *testing.T) {
 	for i := range w.Policy.Classes {
 		w.Policy.Classes[i].MaxWait = time.Second // the advice is drawn from this
 	}
-	tuned, err := Tune(w, workload)
+	tuned, err := Tune(w, workload, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,15 +272,15 @@ func TestTuneKeepsWhatDoesBetter(t *testing.T) {
 func TestTuneOfNothing(t *testing.T) {
 	w, _ := tuning(time.Second, 1)
 	none := func() (Source, error) { return Poisson(nil, time.Second, 1), nil }
-	if tuned, err := Tune(w, none); err != nil || len(tuned) != 0 {
+	if tuned, err := Tune(w, none, nil); err != nil || len(tuned) != 0 {
 		t.Errorf("%d pools, %v", len(tuned), err)
 	}
 	once := func() (Source, error) { return Merge(&onlyOne{}), nil }
-	if _, err := Tune(w, once); err == nil || !strings.Contains(err.Error(), "model chat: its 1 requests come all at once") {
+	if _, err := Tune(w, once, nil); err == nil || !strings.Contains(err.Error(), "model chat: its 1 requests come all at once") {
 		t.Errorf("got %v", err)
 	}
 	broken := errors.New("line 3: what")
-	if _, err := Tune(w, func() (Source, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := Tune(w, func() (Source, error) { return nil, broken }, nil); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }

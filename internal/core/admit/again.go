@@ -123,10 +123,11 @@ func (c *Controller) mayRepeat(now time.Time, t *tenant) bool {
 		return false
 	}
 	percent, reserve := int64(max(f.Percent, 0)), int64(max(f.Reserve, 0))
-	whole := reserve * int64(max(len(c.byName), 1))
+	whole, part := reserve*int64(max(len(c.byName), 1)), int64(max(f.Concurrent, 0))
 	return t.again.Sum(now) < t.firsts.Sum(now)*percent/100+reserve &&
 		c.repeats.Sum(now) < c.firsts.Sum(now)*percent/100+whole &&
-		int64(c.repeating) < max(int64(c.runs)*int64(max(f.Concurrent, 0))/100, whole)
+		int64(t.repeating) < max(int64(t.active)*part/100, reserve) &&
+		int64(c.repeating) < max(int64(c.runs)*part/100, whole)
 }
 
 // repeated books a further attempt.
@@ -135,6 +136,7 @@ func (c *Controller) repeated(now time.Time, k *call) {
 	c.repeats.Add(now, 1)
 	if !k.repeat {
 		k.repeat = true
+		k.tenant().repeating++
 		c.repeating++
 	}
 }

@@ -61,6 +61,9 @@ func (p *pool) any(now time.Time, w *want) (rank int, ok bool) {
 // and else the one that the pool's balance prefers; one that is too slow for
 // the deadline only when all are.
 func (c *Controller) choose(now time.Time, p *pool, w *want) (*deployment, int) {
+	if d, n := c.two(now, p, w); d != nil {
+		return d, n
+	}
 	p.picks = p.picks[:0]
 	rank := w.most
 	for _, d := range p.deployments {
@@ -90,6 +93,39 @@ func (c *Controller) choose(now time.Time, p *pool, w *want) (*deployment, int) 
 	p.candidates(now, w)
 	i := p.fit[route.Pick(p.policy.Balance, p.policy.Score, p.cands, c.rng.IntN)]
 	return p.picks[i].d, p.picks[i].key
+}
+
+// few is how many deployments are all looked at.
+const few = 4
+
+// two is the shortcut for the usual case of many equal deployments: of two at
+// random the less loaded, if both can take the call in time; nil if that says
+// nothing, and all must be looked at.
+func (c *Controller) two(now time.Time, p *pool, w *want) (*deployment, int) {
+	n := len(p.deployments)
+	if n <= few || p.policy.Balance != LeastLoaded || p.tiered() || w.affinity != 0 || w.avoid != nil {
+		return nil, 0
+	}
+	i, j := c.rng.IntN(n), c.rng.IntN(n-1)
+	if j >= i {
+		j++
+	}
+	p.picks = p.picks[:0]
+	for _, d := range [2]*deployment{p.deployments[i], p.deployments[j]} {
+		if !d.room(now) {
+			return nil, 0
+		}
+		key, _ := d.key(now, w.input+w.est.Output, comesFirst(w.class))
+		if key < 0 {
+			return nil, 0
+		}
+		p.picks = append(p.picks, place{d, key})
+	}
+	if p.candidates(now, w); len(p.cands) < 2 || p.cands[0].Time > w.deadline.Sub(now).Seconds() {
+		return nil, 0
+	}
+	k := p.fit[route.Pick(LeastLoaded, ScoreWeights{}, p.cands, func(int) int { return 0 })]
+	return p.picks[k].d, p.picks[k].key
 }
 
 // affine is the index of the pick that requests of this affinity prefer; -1 if
@@ -131,10 +167,19 @@ func (p *pool) candidates(now time.Time, w *want) {
 			}
 			p.fit = append(p.fit, i)
 			slots := max(d.calls(now), 1)
-			p.cands = append(p.cands, route.Candidate{
-				Running: d.running + int(d.breaker.Failing(now)*float64(slots)), Slots: slots, Time: time,
-				Cost: float64(d.policy.Price.Of(w.input, w.est.Output)), Quality: d.quality(w.task), Turn: max(d.served, p.turns),
-			})
+			x := route.Candidate{Running: d.running, Slots: slots, Time: time, Turn: max(d.served, p.turns)}
+			if d.troubled {
+				x.Running += int(d.breaker.Failing(now) * float64(slots))
+			}
+			switch p.policy.Balance {
+			case Cost:
+				x.Cost = float64(d.policy.Price.Of(w.input, w.est.Output))
+			case Quality:
+				x.Quality = d.quality(w.task)
+			case Score:
+				x.Cost, x.Quality = float64(d.policy.Price.Of(w.input, w.est.Output)), d.quality(w.task)
+			}
+			p.cands = append(p.cands, x)
 		}
 	}
 }

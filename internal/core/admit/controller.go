@@ -181,6 +181,7 @@ func (c *Controller) FirstByte(now time.Time, id ID) {
 	p.service.First(&k.lane.member.known, k.est, k.input, took)
 	if k.epoch == d.breaker.Epoch() && d.breaker.Alive(now, d.calls(now)) {
 		k.alive = true
+		d.flag()
 		p.survey(now)
 		c.note(now, d)
 	}
@@ -330,6 +331,7 @@ func (c *Controller) Observe(now time.Time, deployment string, key int, s Sample
 	q := d.keys[key]
 	q.requests.Hear(now, s.Requests)
 	q.tokens.Hear(now, s.Tokens)
+	d.flag()
 	if !d.pool.wake.IsZero() {
 		c.dispatch(now, d.pool)
 	}

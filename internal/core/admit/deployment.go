@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/breaker"
@@ -11,15 +12,19 @@ import (
 // deployment is one upstream of a pool: its slots, what it can be trusted
 // with, what each key of it allows, and how fast it is beside the others.
 type deployment struct {
+	// What every choice looks at comes first, to be one line of the cache.
+	slots    int // calls at once, configured or learnt
+	running  int
+	rank     int  // place of its tier in the pool, 0 first
+	left     bool // no longer in the policy; lives until its calls have ended
+	troubled bool // its breaker may leave less than all
+	limited  bool // its keys may limit something
+
 	name    string
 	hash    uint64 // of the name, for affinity
 	policy  Deployment
 	pool    *pool
-	left    bool // no longer in the policy; lives until its calls have ended
-	rank    int  // place of its tier in the pool, 0 first
-	slots   int  // calls at once, configured or learnt
-	running int
-	recent  int    // of these, begun in the breaker's epoch
+	recent  int    // of its calls, those begun in the breaker's epoch
 	epoch   uint32 // which that is
 	breaker breaker.Breaker
 	auto    *breaker.Auto // nil: the concurrency is fixed
@@ -30,12 +35,17 @@ type deployment struct {
 	ages    predict.Ages
 	slow    float64 // by the ages of its running calls; at least 1
 	tally   Tally
+	times   times
 	told    breaker.State // as the last Change said
 	warned  bool
 }
 
 // pace is how long calls take beside what is expected of the pool's.
 type pace struct{ first, total meter.Mean }
+
+// times are how long its good calls took of late, in seconds, as operators ask
+// for it: nothing is decided by them.
+type times struct{ first, total meter.Hist }
 
 // key is one credential of the provider with what it allows.
 type key struct {
@@ -91,23 +101,32 @@ func (d *deployment) configure(policy Deployment, b breaker.Policy) {
 		k.tokens.Configure(q.Tokens)
 		k.day.Limit, k.day.Midnight = q.Daily, q.Midnight
 	}
+	d.flag()
 }
 
 // calls is how many calls at once it is trusted with now.
 func (d *deployment) calls(now time.Time) int {
-	if d.left {
+	switch {
+	case d.left:
 		return 0
+	case !d.troubled:
+		return d.slots
 	}
 	return d.breaker.Calls(now, d.slots)
 }
 
 // room says whether one more call may run on it, its keys apart.
 func (d *deployment) room(now time.Time) bool {
-	if d.running >= d.slots {
+	if d.running >= d.slots || d.left {
 		return false
 	}
-	calls := d.calls(now)
-	return d.begun() < calls
+	return !d.troubled || d.begun() < d.calls(now)
+}
+
+// flag notes whether there is anything to look at beyond the slots.
+func (d *deployment) flag() {
+	d.troubled = d.breaker.Troubled()
+	d.limited = slices.ContainsFunc(d.keys, func(k *key) bool { return !k.plain() })
 }
 
 // begun is how many of its calls began in the present epoch of its breaker.
@@ -139,6 +158,9 @@ func (k *key) wait(now time.Time, tokens int64, first bool) time.Duration {
 // key is the key that lets a call pass now, in turn; -1 if none does, and then
 // how long until one does.
 func (d *deployment) key(now time.Time, tokens int64, first bool) (int, time.Duration) {
+	if !d.limited {
+		return d.turn, 0
+	}
 	least := time.Duration(1<<63 - 1)
 	for i := range d.keys {
 		n := (d.turn + i) % len(d.keys)

@@ -308,6 +308,7 @@ func (c *Controller) end(now time.Time, k *call, used int64) {
 	k.lane.member.settle(now, k, used)
 	k.tenant().active--
 	if k.repeat {
+		k.tenant().repeating--
 		c.repeating--
 	}
 	delete(c.calls, k.id)

@@ -65,7 +65,21 @@ func check(c *Controller, now time.Time) string {
 	if waiting != c.Waiting() || running != c.Running() || waiting+running != len(c.calls) {
 		return fmt.Sprintf("calls %d, waiting %d of %d, running %d of %d", len(c.calls), waiting, c.Waiting(), running, c.Running())
 	}
+	repeating := map[*tenant]int{}
+	all := 0
+	for _, k := range c.calls {
+		if k.repeat {
+			repeating[k.tenant()]++
+			all++
+		}
+	}
+	if all != c.repeating {
+		return fmt.Sprintf("%d requests with further attempts, says %d", all, c.repeating)
+	}
 	for _, t := range c.tenants {
+		if repeating[t] != t.repeating {
+			return fmt.Sprintf("tenant %s has %d requests with further attempts, says %d", t.policy.Name, repeating[t], t.repeating)
+		}
 		if active[t] != t.active {
 			return fmt.Sprintf("tenant %s has %d active, says %d", t.policy.Name, active[t], t.active)
 		}

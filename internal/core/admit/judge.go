@@ -54,6 +54,7 @@ func (c *Controller) judge(now time.Time, k *call, o *Outcome) {
 		return // the keys have changed
 	}
 	q, present := d.keys[k.key], k.epoch == d.breaker.Epoch()
+	defer d.flag()
 	until := now.Add(min(o.RetryAfter, pauseMost))
 	switch fault {
 	case NoFault:
@@ -125,8 +126,10 @@ func (c *Controller) good(now time.Time, k *call, o *Outcome, present bool) {
 	if o.Delay >= 0 {
 		total := now.Sub(k.started)
 		t.Total = total - o.Delay
+		d.times.total.Add(t.Total.Seconds())
 		if k.stream && k.first {
 			explained := time.Duration(p.service.PerInput() * float64(k.input) * float64(time.Second))
+			d.times.first.Add((k.firstTook - o.Delay).Seconds())
 			t.First = max(k.firstTook-explained-o.Delay, time.Millisecond)
 			if o.Output >= leastTokens {
 				t.PerToken = (total - k.firstTook) / time.Duration(o.Output)

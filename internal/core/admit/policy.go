@@ -63,8 +63,9 @@ type FailoverPolicy struct {
 	// all tenants together may have for each deployment of the policy. Default
 	// 10; negative means none.
 	Reserve int
-	// Concurrent is the share of running calls, in per cent, that may be further
-	// attempts, but at least Reserve. Default 50; negative means none.
+	// Concurrent is the share of running calls, in per cent, that may be requests
+	// with further attempts, but at least Reserve: of each tenant's, and of all.
+	// Default 50; negative means none beyond Reserve.
 	Concurrent int
 }
 

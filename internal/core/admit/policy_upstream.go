@@ -43,6 +43,13 @@ const (
 	Score       = route.Score
 )
 
+// BreakerOpen and BreakerHalfOpen are the states of a breaker that lets nothing
+// pass, and a probe.
+const (
+	BreakerOpen     = breaker.Open
+	BreakerHalfOpen = breaker.HalfOpen
+)
+
 // ParseBalance reads the name of a balance as it stands in configuration.
 func ParseBalance(s string) (Balance, bool) { return route.Parse(s) }
 

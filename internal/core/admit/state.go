@@ -15,7 +15,9 @@ type tenant struct {
 	firsts  meter.Recent // first tries offered
 	retries meter.Recent // callers' retries admitted
 	again   meter.Recent // our own further attempts
-	members []*member    // by pool.index; nil where it never came
+
+	repeating int       // requests alive that had more than one attempt
+	members   []*member // by pool.index; nil where it never came
 }
 
 // member is one tenant in one pool: what it has there and what is known of it.

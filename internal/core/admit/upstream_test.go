@@ -92,8 +92,8 @@ func TestFailoverBudgets(t *testing.T) {
 			again++
 		}
 	}
-	if again != 10 { // at once: the reserve for each of two deployments
-		t.Errorf("%d went again at once, want 10", again)
+	if again != 5 { // at once, of one tenant: the reserve
+		t.Errorf("%d went again at once, want 5", again)
 	}
 }
 

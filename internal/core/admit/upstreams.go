@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/breaker"
+	"github.com/spillway-llm/spillway/internal/core/meter"
 )
 
 // Tally is what calls to a deployment came to, since it was first configured.
@@ -34,6 +35,18 @@ func (t *Tally) count(d *deployment, o *Outcome, fault Fault) {
 	}
 }
 
+// Quantiles are of one kind of time, over the last 128 to 256 good calls. Zero
+// means that none was measured.
+type Quantiles struct{ P50, P95, P99 time.Duration }
+
+func quantiles(h *meter.Hist) (q Quantiles) {
+	if h.Count() == 0 {
+		return q
+	}
+	at := func(share float64) time.Duration { return time.Duration(h.Quantile(share) * float64(time.Second)) }
+	return Quantiles{at(0.5), at(0.95), at(0.99)}
+}
+
 // DeploymentState is one deployment's part of a Snapshot.
 type DeploymentState struct {
 	Name        string
@@ -51,6 +64,8 @@ type DeploymentState struct {
 	Share       float64   // of its capacity that the breaker leaves
 	Warned      bool      // latency comes near the point where the breaker opens
 	Ratio       float64   // how much longer calls take here than on the model's mean
+	First       Quantiles // until the first token of a stream, from dispatch
+	Total       Quantiles // of a whole call
 	Keys        []KeyState
 	Tally       Tally
 	Concurrency int // advice: calls at once that its limits can feed, with a quarter of headroom; 0 if nothing limits it
@@ -69,6 +84,27 @@ type KeyState struct {
 // headroom is what a useful concurrency has above what the limits feed on average.
 const headroom = 1.25
 
+// Feeds is how many calls a second the limits of all its keys let pass when each
+// takes so many tokens, with the margin that is kept from them; +Inf if none is known.
+func (d *Deployment) Feeds(tokens float64) (rate float64) {
+	for _, q := range d.Keys {
+		var r, t breaker.Pacer
+		r.Configure(q.Requests)
+		t.Configure(q.Tokens)
+		rate += min(r.Rate(time.Time{}), t.Rate(time.Time{})/max(tokens, 1))
+	}
+	return rate
+}
+
+// Useful is how many calls at once use up such a rate when each takes so long,
+// with headroom; 0 if nothing limits it.
+func Useful(rate float64, call time.Duration) int {
+	if math.IsInf(rate, 1) {
+		return 0
+	}
+	return int(math.Ceil(min(rate*call.Seconds()*headroom, math.MaxInt32)))
+}
+
 // state reads a deployment.
 func (d *deployment) state(now time.Time) DeploymentState {
 	state, why := d.breaker.State(now)
@@ -76,6 +112,7 @@ func (d *deployment) state(now time.Time) DeploymentState {
 		Name: d.name, Model: d.pool.policy.Name, Tier: d.policy.Tier, Reserve: d.policy.Reserve, Slots: d.slots, Auto: d.auto != nil,
 		Calls: d.calls(now), Running: d.running, State: state, Why: why, Opens: d.breaker.Opens(now), Step: d.breaker.Step(now),
 		Share: d.breaker.Share(now), Warned: d.breaker.Warned(), Ratio: d.ratio(false), Tally: d.tally,
+		First: quantiles(&d.times.first), Total: quantiles(&d.times.total),
 	}
 	rate := 0.0
 	for _, k := range d.keys {
@@ -83,8 +120,6 @@ func (d *deployment) state(now time.Time) DeploymentState {
 		s.Keys = append(s.Keys, x)
 		rate += min(x.Requests, x.Tokens/d.pool.meanTokens())
 	}
-	if !math.IsInf(rate, 1) {
-		s.Concurrency = int(math.Ceil(rate * d.pool.service.Mean().Seconds() * s.Ratio * headroom))
-	}
+	s.Concurrency = Useful(rate, time.Duration(float64(d.pool.service.Mean())*s.Ratio))
 	return s
 }

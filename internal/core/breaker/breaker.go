@@ -140,6 +140,10 @@ func (b *Breaker) Step(now time.Time) int {
 	return 0
 }
 
+// Troubled says that there may be less than all: it is not closed, or has
+// failures to look at.
+func (b *Breaker) Troubled() bool { return b.state != Closed || b.window.failed > 0 }
+
 // Share is the part of the capacity, in [0, 1], that may be used now. A probe
 // is no capacity.
 func (b *Breaker) Share(now time.Time) float64 {
@@ -164,7 +168,7 @@ func (b *Breaker) trust(now time.Time) float64 {
 
 // Calls is how many calls of slots may run now that began in this epoch.
 func (b *Breaker) Calls(now time.Time, slots int) int {
-	if b.state == Closed && b.window.failed == 0 { // the usual case, without arithmetic
+	if !b.Troubled() { // the usual case, without arithmetic
 		return slots
 	}
 	switch b.advance(now); b.state {

@@ -91,7 +91,7 @@ func TestFullFileGivesTheSettingsItSays(t *testing.T) {
 	if want := (Limits{Body: 1 << 20, Headers: 8192, Event: 1_500_000, WriteStall: 5 * time.Second}); c.Limits != want {
 		t.Errorf("limits: %+v, want %+v", c.Limits, want)
 	}
-	times := Timeouts{Dial: time.Second, Headers: 2 * time.Second, FirstToken: 3 * time.Second, Idle: 4 * time.Second, Total: 5 * time.Second}
+	times := Timeouts{Dial: time.Second, Headers: 2 * time.Second, FirstToken: 3 * time.Second, Idle: 4 * time.Second, Total: 5 * time.Second, ConnectionAge: Threshold(6 * time.Second)}
 	hosted := Provider{
 		Kind: OpenAI, BaseURL: "https://api.example.com/v1", APIKey: "sk-from-env",
 		Headers: map[string]Secret{"X-Foo": "bar", "X-Price": "${5}"}, HTTP: HTTP1, Timeouts: times, Slots: 4, Seed: 1,

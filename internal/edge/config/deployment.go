@@ -41,7 +41,7 @@ type Deployment struct {
 	Tier int `yaml:"tier" jsonschema:"minimum=0,maximum=99"`
 	// Whether it stands behind all tiers, for what nobody else can serve. Default false.
 	Reserve bool `yaml:"reserve"`
-	// How its weights are stored, such as int8, as a label. Default none.
+	// How its weights are stored, such as int8, as a label like region. Default none.
 	Precision string `yaml:"precision"`
 	// Where it stands, as a label. Default the region of the provider.
 	Region string `yaml:"region"`

@@ -21,8 +21,8 @@ type Fallback struct {
 	Error []string `yaml:"error"`
 }
 
-// of returns the four by cause.
-func (f *Fallback) of(c admit.Cause) []string {
+// For names the models for a cause.
+func (f *Fallback) For(c admit.Cause) []string {
 	return [admit.NumCauses][]string{
 		admit.CauseOverloaded: f.Overloaded,
 		admit.CauseContext:    f.Context,
@@ -33,7 +33,7 @@ func (f *Fallback) of(c admit.Cause) []string {
 
 func (f *Fallback) check(d *document, path, model string, models map[string]*Model) {
 	for c := range admit.Cause(admit.NumCauses) {
-		list := f.of(c)
+		list := f.For(c)
 		for i, name := range list {
 			at := index(join(path, c.String()), i)
 			switch _, known := models[name]; {
@@ -50,7 +50,7 @@ func (f *Fallback) check(d *document, path, model string, models map[string]*Mod
 
 func (f *Fallback) policy() (p [admit.NumCauses][]string) {
 	for c := range admit.Cause(admit.NumCauses) {
-		p[c] = append(p[c], f.of(c)...) // nil for none
+		p[c] = append(p[c], f.For(c)...) // nil for none
 	}
 	return p
 }

@@ -10,7 +10,7 @@ import (
 type ScaleUp struct {
 	// http or https URL that gets a POST with JSON. Default none. It is kept out of logs like a key, as such URLs often hold one; ${NAME} takes it from the environment.
 	Webhook Secret `yaml:"webhook" jsonschema:"required"`
-	// Least time between two calls for the same model. Default 60s. Smaller repeats itself sooner.
+	// Least time between two calls for the same deployment. Default 60s. Smaller changes nothing: a deployment asks at most once a minute.
 	Every time.Duration `yaml:"every" jsonschema:"exclusiveMinimum=0"`
 }
 

@@ -123,6 +123,10 @@ func (i *instruments) service(d *deploymentSeries, ok bool) prometheus.Observer 
 	})
 }
 
+func (i *instruments) first(d *deploymentSeries) prometheus.Observer {
+	return d.first.get(func() prometheus.Observer { return i.firsts.WithLabelValues(d.label) })
+}
+
 func (i *instruments) wasted(d *deploymentSeries) prometheus.Counter {
 	return d.wasted.get(func() prometheus.Counter { return i.wastedSeconds.WithLabelValues(d.label) })
 }

@@ -41,6 +41,7 @@ type instruments struct {
 	ttfts          *prometheus.HistogramVec
 	tpots          *prometheus.HistogramVec
 	services       *prometheus.HistogramVec
+	firsts         *prometheus.HistogramVec
 	opened         *prometheus.CounterVec
 	scaleUps       *prometheus.CounterVec
 	inFlight       prometheus.Gauge
@@ -94,7 +95,7 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			"deployment", "kind", "status"),
 		wastedSeconds: counter("upstream_wasted_seconds_total",
 			"Time that upstream calls went on after their caller had left.", "deployment"),
-		opened: counter("breaker_opened_total", "Openings of the breaker of a deployment, by reason.", "deployment", "reason"),
+		opened: counter("breaker_opened_total", "Openings of the breaker of a deployment, by reason. A probe that fails is none.", "deployment", "reason"),
 		scaleUps: counter("scale_up_total",
 			"Times that a call took so long that more capacity is needed, at most one a minute.", "deployment"),
 		reloads: counter("config_reloads_total", "Readings of the configuration, applied or refused.", "result"),
@@ -117,6 +118,8 @@ func newInstruments(reg prometheus.Registerer) instruments {
 		services: histogram("upstream_service_seconds",
 			"Time from dispatch to the end of an upstream call, by whether its answer was complete and good.",
 			durationBuckets, "deployment", "ok"),
+		firsts: histogram("upstream_first_token_seconds",
+			"Time from dispatch to the first token of an upstream call, for streamed answers.", ttftBuckets, "deployment"),
 		inFlight:   gauge("requests_in_flight", "Requests between arrival and end, waiting ones included."),
 		lastReload: gauge("config_last_success_timestamp_seconds", "When the configuration was last applied, in Unix time."),
 	}
@@ -130,7 +133,7 @@ func (i *instruments) forget(old, next *catalogue) {
 		i.requests.MetricVec, i.tokens.MetricVec, i.drops.MetricVec, i.depths.MetricVec, i.predictedWaits.MetricVec,
 		i.realWaits.MetricVec, i.waitErrors.MetricVec, i.waitRatios.MetricVec, i.durations.MetricVec, i.ttfts.MetricVec, i.tpots.MetricVec)
 	forgetLabel("deployment", old.deployments.labels, next.deployments.labels,
-		i.opened.MetricVec, i.scaleUps.MetricVec, i.attempts.MetricVec, i.wastedSeconds.MetricVec, i.services.MetricVec)
+		i.opened.MetricVec, i.scaleUps.MetricVec, i.attempts.MetricVec, i.wastedSeconds.MetricVec, i.services.MetricVec, i.firsts.MetricVec)
 }
 
 func forgetLabel(name string, old, next map[string]bool, vecs ...*prometheus.MetricVec) {

@@ -41,6 +41,6 @@ var (
 // answer fills in a good end: first token after 1.3 s, 101 tokens, 3.3 s in all.
 func answer(r *Record) {
 	r.Outcome, r.Status = Answered, 200
-	r.TTFT, r.Total = 1300*time.Millisecond, 3300*time.Millisecond
+	r.TTFT, r.First, r.Total = 1300*time.Millisecond, 300*time.Millisecond, 3300*time.Millisecond
 	r.Input, r.Output, r.Cached, r.TokensKnown = 900, 101, 600, true
 }

@@ -121,6 +121,9 @@ func (m *Metrics) Attempted(r *Record, a *Attempt) {
 	d := names.deployment(a.Deployment)
 	m.attempt(d, names, a).Inc()
 	m.service(d, a.OK).Observe(a.Service.Seconds())
+	if r.First > 0 {
+		m.first(d).Observe(r.First.Seconds())
+	}
 	if a.Wasted > 0 {
 		m.wasted(d).Add(a.Wasted.Seconds())
 	}

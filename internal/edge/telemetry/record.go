@@ -42,6 +42,7 @@ type Record struct {
 	Kind           string        // of the last attempt, as in Attempt.Kind; empty when nothing was sent
 	Attempts       int           // sent upstream; Metrics.Attempted counts it
 	TTFT           time.Duration // from arrival to the first token passed on; 0 when there was none or the answer was not streamed
+	First          time.Duration // the same from the dispatch of the attempt on, which is the upstream's part of it
 	Total          time.Duration // from arrival to the end
 	Input          int64         // tokens, cached ones included
 	Output         int64         // tokens

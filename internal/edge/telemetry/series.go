@@ -142,6 +142,7 @@ type deploymentSeries struct {
 	label    string
 	attempts []handle[prometheus.Counter] // kind number x status
 	service  [2]handle[prometheus.Observer]
+	first    handle[prometheus.Observer]
 	wasted   handle[prometheus.Counter]
 }
 

@@ -10,6 +10,10 @@ import (
 type UpstreamState struct {
 	Deployment    string
 	Model         string
+	Provider      string // this and the next three are labels of what is configured
+	Region        string
+	Precision     string
+	Tier          string
 	Slots         int // calls at once, configured or learnt
 	Usable        int // of these, what its breaker leaves
 	Running       int
@@ -23,6 +27,7 @@ type UpstreamState struct {
 	Input, Output int64         // tokens
 	Cost          int64         // micro-dollars
 	Paused        time.Duration // until the first key passes again; 0 if one does
+	Refused       int           // keys that the provider refuses
 }
 
 // breakerStates are the values of the label state, so that one of them is always 1.
@@ -38,6 +43,7 @@ func (m *Metrics) WatchUpstreams(snapshot func() []UpstreamState) {
 	m.reg.MustRegister(&upstreamCollector{
 		snapshot: snapshot,
 		known:    func(name string) string { return m.names.Load().deployment(name).label },
+		info:     desc("info", "What is configured of a deployment; always 1, to be joined with the others by deployment.", "model", "provider", "region", "precision", "tier"),
 		slots:    desc("slots", "Calls at once that the deployment may have, configured or learnt."),
 		usable:   desc("usable_slots", "Of these, what its breaker leaves."),
 		running:  desc("running", "Calls that it has now."),
@@ -46,6 +52,7 @@ func (m *Metrics) WatchUpstreams(snapshot func() []UpstreamState) {
 		step:     desc("breaker_step", "Tenth of the traffic that it has come back to; 10 when the breaker is closed."),
 		ratio:    desc("time_ratio", "Times of its calls over those of the model's mean."),
 		paused:   desc("paused_seconds", "Time until its first key passes calls again, by the provider's Retry-After."),
+		refused:  desc("refused_keys", "Keys that the provider refuses; each is tried again now and then."),
 		sent:     desc("sent_total", "Calls sent."),
 		good:     desc("good_total", "Calls with a complete and good answer."),
 		faults:   desc("faults_total", "Calls that failed, by what was wrong. throttled over sent is the share of 429s.", "fault"),
@@ -59,11 +66,11 @@ type upstreamCollector struct {
 	snapshot                                                  func() []UpstreamState
 	known                                                     func(string) string
 	slots, usable, running, state, share, step, ratio, paused *prometheus.Desc
-	sent, good, faults, tokens, cost                          *prometheus.Desc
+	info, refused, sent, good, faults, tokens, cost           *prometheus.Desc
 }
 
 func (c *upstreamCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.slots, c.usable, c.running, c.state, c.share, c.step, c.ratio, c.paused, c.sent, c.good, c.faults, c.tokens, c.cost} {
+	for _, d := range []*prometheus.Desc{c.info, c.slots, c.usable, c.running, c.state, c.share, c.step, c.ratio, c.paused, c.refused, c.sent, c.good, c.faults, c.tokens, c.cost} {
 		ch <- d
 	}
 }
@@ -82,6 +89,7 @@ func (c *upstreamCollector) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(d, kind, v, append([]string{name}, labels...)...)
 		}
 		gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+		put(c.info, gauge, 1, label(u.Model), label(u.Provider), label(u.Region), label(u.Precision), u.Tier)
 		put(c.slots, gauge, float64(u.Slots))
 		put(c.usable, gauge, float64(u.Usable))
 		put(c.running, gauge, float64(u.Running))
@@ -96,6 +104,7 @@ func (c *upstreamCollector) Collect(ch chan<- prometheus.Metric) {
 		put(c.step, gauge, float64(u.Step))
 		put(c.ratio, gauge, u.Ratio)
 		put(c.paused, gauge, u.Paused.Seconds())
+		put(c.refused, gauge, float64(u.Refused))
 		put(c.sent, counter, float64(u.Sent))
 		put(c.good, counter, float64(u.Good))
 		for f, n := range u.Faults {

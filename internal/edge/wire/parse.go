@@ -27,9 +27,14 @@ type Envelope struct {
 
 	open       int  // offset after the opening brace
 	modelAt    span // raw value of model
+	promptAt   span // raw value of messages, prompt or input
 	optionsAt  span // raw value of stream_options; absent if not said
 	includesAt span // raw value of stream_options.include_usage; absent if not said
 }
+
+// Prompt is the prompt as it stands in the body that was parsed: the value of
+// messages, prompt or input.
+func (e *Envelope) Prompt(body []byte) []byte { return e.promptAt.of(body) }
 
 // maxDepth is the deepest nesting accepted. Servers stop at 128 (serde), 200
 // (jiter) or 1,000 (CPython), some of them with a 500 that would count against
@@ -179,7 +184,7 @@ func (p *parser) take(name string, v jsontext.Value, at span) *Error {
 	case "tools", "functions", "response_format":
 		p.units += estimateSchema(v)
 	case p.surface.promptMember():
-		return p.prompt(name, v)
+		return p.prompt(name, v, at)
 	}
 	return nil
 }
@@ -205,7 +210,7 @@ func (p *parser) options(v jsontext.Value, at span) *Error {
 }
 
 // prompt takes the messages, the prompt or the input.
-func (p *parser) prompt(name string, v jsontext.Value) *Error {
+func (p *parser) prompt(name string, v jsontext.Value, at span) *Error {
 	kind := v.Kind()
 	if kind != '[' && (kind != '"' || p.surface == ChatCompletions) {
 		if p.surface == ChatCompletions {
@@ -216,7 +221,7 @@ func (p *parser) prompt(name string, v jsontext.Value) *Error {
 	if kind == '[' && v[skipSpace(v, 1)] == ']' {
 		return badRequest(name, name+" must not be empty")
 	}
-	p.seenPrompt = true
+	p.seenPrompt, p.env.promptAt = true, at
 	p.units += estimateText(v)
 	if p.surface == Completions {
 		p.prompts = countPrompts(v)

@@ -64,7 +64,11 @@ func TestParse(t *testing.T) {
 			if tt.want.Input == 0 {
 				tt.want.Input = got.Input
 			}
-			got.open, got.modelAt, got.optionsAt, got.includesAt = 0, span{}, span{}, span{}
+			blank := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+			if p := string(got.Prompt([]byte(tt.body))); !json.Valid([]byte(p)) || !strings.Contains(blank(tt.body), `":`+blank(p)) {
+				t.Errorf("Prompt = %q", p)
+			}
+			got.open, got.modelAt, got.promptAt, got.optionsAt, got.includesAt = 0, span{}, span{}, span{}, span{}
 			if got != tt.want {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}
