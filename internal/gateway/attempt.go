@@ -132,6 +132,8 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 	}
 	x.record.Deployment = d.Deployment
 	start := time.Now()
+	behind := x.g.lag.Begin()
+	defer x.g.lag.End()
 	ctx, cancel := context.WithCancelCause(x.ctx)
 	defer cancel(nil)
 	var timer *time.Timer
@@ -140,7 +142,9 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 		defer timer.Stop()
 	}
 	resp, asked, err := x.send(ctx, t, d.Key)
-	o.Delay = x.g.lag.Delay(time.Now())
+	if o.Delay = x.g.lag.Delay(time.Now()); o.Delay >= 0 {
+		o.Delay = max(o.Delay, x.g.lag.Since(behind))
+	}
 	x.learn(d, resp, err)
 	if err == nil {
 		if resp.Events {
@@ -158,6 +162,9 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 			err = x.whole(d, resp, &o, start)
 		}
 		resp.Close()
+		if x.g.lag.Saturated(time.Now()) {
+			o.Delay = -1
+		}
 	}
 	o.OK, o.Sent = err == nil, x.committed
 	kind := "ok"

@@ -23,6 +23,7 @@ import (
 // far is a simulated upstream, and what it saw.
 type far struct {
 	mock  *mock.Server
+	next  http.Handler  // in place of the mock
 	delay time.Duration // before it does anything
 
 	mu     sync.Mutex
@@ -50,6 +51,10 @@ func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	r.Body = io.NopCloser(bytes.NewReader(b))
 	time.Sleep(f.delay)
+	if f.next != nil {
+		f.next.ServeHTTP(w, r)
+		return
+	}
 	f.mock.ServeHTTP(w, r)
 }
 

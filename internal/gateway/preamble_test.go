@@ -15,7 +15,12 @@ import (
 const role = `data: {"id":"c","object":"chat.completion.chunk","model":"vendor/m-2026","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n"
 
 func pause(d time.Duration) http.HandlerFunc {
-	return func(http.ResponseWriter, *http.Request) { time.Sleep(d) }
+	return func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(d):
+		case <-r.Context().Done():
+		}
+	}
 }
 
 // What only announces an answer is held until there is content: an attempt that

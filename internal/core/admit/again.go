@@ -25,24 +25,27 @@ func (c *Controller) again(now time.Time, k *call, o *Outcome) bool {
 	return true
 }
 
-// onward finds the place of the next attempt, which must be in time. Another
-// deployment is tried at once; the same one only if no other is left, after a
+// onward finds the place of the next attempt, which must be in time. Another key
+// is tried at once where it was about the key, and else another deployment that
+// has not failed the call; the same one only if no other is left, after a
 // pause, and not if it was silent; a model to fall back to when this one has
 // nothing more to offer, or one attempt is left.
 func (c *Controller) onward(now time.Time, k *call, o *Outcome, fault Fault) bool {
 	p := k.pool()
+	k.avoid = append(k.avoid, failure{k.deployment, k.deployment.tally.Good})
+	other := k.other(now)
 	last := k.sent+1 == c.policy.Retry.Attempts && k.sent > 1
-	if last && !p.other(now, k.deployment) && c.fallBack(now, k, fault) {
+	if last && !other && c.fallBack(now, k, fault) {
 		return true
 	}
 	if !p.retired && (o.Retryable || fault == Denied) {
-		k.avoid = k.deployment
 		at, ok := now, true
-		if !p.other(now, k.avoid) || fault == Denied && k.deployment.elsewhere(now, k.key) {
+		mine := (fault == Denied || fault == Throttled) && k.deployment.elsewhere(now, k.key) // it was about the key
+		if !other || mine {
 			at, ok = c.back(now, k, o, fault)
 			k.avoid = nil
 		}
-		if ok && at.Add(p.service.Need(k.est, k.stream, 50)).Before(k.deadline) {
+		if ok && at.Sub(now) <= k.patience && at.Add(p.service.Need(k.est, k.stream, 50)).Before(k.deadline) {
 			c.park(now, k, at)
 			return true
 		}
@@ -86,18 +89,53 @@ func (c *Controller) back(now time.Time, k *call, o *Outcome, fault Fault) (at t
 	}
 	pause := c.policy.Retry.Backoff << min(k.sent-1, 6)
 	pause = time.Duration(float64(pause) * (0.5 + c.rng.Float64()))
-	return now.Add(max(pause, o.RetryAfter)), true
+	return latest(now.Add(max(pause, o.RetryAfter)), d.paused()), true
 }
 
-// other says whether another deployment of the pool is left: trusted with
-// something, whether or not it has a free slot.
-func (p *pool) other(now time.Time, than *deployment) bool {
-	for _, d := range p.deployments {
-		if d != than && d.trusted(now) {
+// failure is a deployment that failed a call, and how many others it had served
+// until then. It is avoided until it has served more.
+type failure struct {
+	d    *deployment
+	good int64
+}
+
+// avoids says whether the call has failed there and nothing has changed since.
+func (w *want) avoids(d *deployment) bool { return avoids(w.avoid, d) }
+
+func avoids(list []failure, d *deployment) bool {
+	for i := range list {
+		if list[i].d == d && list[i].good == d.tally.Good {
 			return true
 		}
 	}
 	return false
+}
+
+// other says whether a deployment of the pool is left that has not failed the
+// call: trusted with something, whether or not it has a free slot, and with a
+// key that passes it in time.
+func (k *call) other(now time.Time) bool {
+	p := k.pool()
+	left := min(k.deadline.Add(-p.service.Need(k.est, k.stream, 50)).Sub(now), k.patience)
+	for _, d := range p.deployments {
+		if avoids(k.avoid, d) || !d.trusted(now) {
+			continue
+		}
+		if n, wait := d.key(now, k.size(), comesFirst(k.lane.class)); n >= 0 || wait < left {
+			return true
+		}
+	}
+	return false
+}
+
+// paused is the end of the pause of all keys.
+func (d *deployment) paused() (until time.Time) {
+	for i, k := range d.keys {
+		if end := latest(k.paused, k.denied); i == 0 || end.Before(until) {
+			until = end
+		}
+	}
+	return until
 }
 
 // usable says that some key of it is not refused.
@@ -181,8 +219,8 @@ func (c *Controller) resume(now time.Time, p *pool) (next time.Time) {
 			i++
 			continue
 		}
-		if k.avoid != nil && (k.avoid.breaker.Run() == 0 || !p.other(now, k.avoid)) {
-			k.avoid = nil // it has served others since, or nothing else is left
+		if len(k.avoid) > 0 && !k.other(now) {
+			k.avoid = nil // nothing else is left
 		}
 		if p.better(k.lane.class) {
 			i++

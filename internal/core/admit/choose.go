@@ -16,8 +16,8 @@ type want struct {
 	task     string
 	affinity uint64
 	deadline time.Time
-	most     int         // the highest rank it may use
-	avoid    *deployment // where it has just failed
+	most     int       // the highest rank it may use
+	avoid    []failure // where it has failed
 }
 
 // anyRank is the rank of a call that may use every deployment.
@@ -42,7 +42,7 @@ type place struct {
 func (p *pool) any(now time.Time, w *want) (rank int, ok bool) {
 	rank = anyRank
 	for _, d := range p.deployments {
-		if d.rank > w.most || d.rank >= rank && ok || d == w.avoid || !d.room(now) {
+		if d.rank > w.most || d.rank >= rank && ok || w.avoids(d) || !d.room(now) {
 			continue
 		}
 		if n, _ := d.key(now, w.input+w.est.Output, comesFirst(w.class)); n >= 0 {
@@ -67,7 +67,7 @@ func (c *Controller) choose(now time.Time, p *pool, w *want) (*deployment, int) 
 	p.picks = p.picks[:0]
 	rank := w.most
 	for _, d := range p.deployments {
-		if d.rank > rank || d == w.avoid || !d.room(now) {
+		if d.rank > rank || w.avoids(d) || !d.room(now) {
 			continue
 		}
 		n, _ := d.key(now, w.input+w.est.Output, comesFirst(w.class))
@@ -103,7 +103,7 @@ const few = 4
 // nothing, and all must be looked at.
 func (c *Controller) two(now time.Time, p *pool, w *want) (*deployment, int) {
 	n := len(p.deployments)
-	if n <= few || p.policy.Balance != LeastLoaded || p.tiered() || w.affinity != 0 || w.avoid != nil {
+	if n <= few || p.policy.Balance != LeastLoaded || p.tiered() || w.affinity != 0 || len(w.avoid) > 0 {
 		return nil, 0
 	}
 	i, j := c.rng.IntN(n), c.rng.IntN(n-1)

@@ -169,7 +169,7 @@ func (p *pool) wakeBy(t time.Time) {
 // opening is when that is; zero if only the end of a running call makes room.
 func (p *pool) opening(now time.Time, w *want) (soonest time.Time) {
 	for _, d := range p.deployments {
-		if d.rank > w.most || d == w.avoid || d.left || d.running >= d.slots {
+		if d.rank > w.most || w.avoids(d) || d.left || d.running >= d.slots {
 			continue
 		}
 		at := d.breaker.Opens(now)

@@ -82,10 +82,10 @@ type call struct {
 	affinity uint64
 	most     int // the highest rank that it may use: those up to it serve it in time
 	parked   bool
-	resume   time.Time   // when a parked call may go on
-	avoid    *deployment // where it failed last
-	repeat   bool        // it has had more than one attempt
-	visited  []*pool     // models that it was for before
+	resume   time.Time // when a parked call may go on
+	avoid    []failure // where it failed
+	repeat   bool      // it has had more than one attempt
+	visited  []*pool   // models that it was for before
 
 	requests, tokens meter.Reservation
 }

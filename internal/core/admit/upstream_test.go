@@ -97,6 +97,58 @@ func TestFailoverBudgets(t *testing.T) {
 	}
 }
 
+// TestEachDeploymentOnce: a request comes to each deployment once before it
+// comes to one again, and to another model rather than that.
+func TestEachDeploymentOnce(t *testing.T) {
+	const s = time.Second
+	policy := func(cause Cause) *Policy {
+		p := two()
+		p.Models = append(p.Models, p.Models[0])
+		p.Models[1].Name, p.Models[1].Deployments = "n", []Deployment{{Name: "z", Concurrency: 4}}
+		p.Models[0].Fallback[cause] = []string{"n"}
+		return p
+	}
+	for name, o := range map[string]Outcome{
+		"errors":                   failed,
+		"silence":                  {Fault: Silent, Retryable: true},
+		"a fault of none (408)":    {Status: 408, Fault: Invalid, Retryable: true},
+		"a limit, nothing told":    {Status: 429, Retryable: true},
+		"too much to do, no 5xx":   {Status: 429, Fault: Saturated, Retryable: true},
+		"a limit, for 3 s":         {Status: 429, Retryable: true, RetryAfter: 3 * s},
+		"a limit, for ten minutes": {Status: 429, Retryable: true, RetryAfter: 600 * s},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cause, third := CauseError, "z"
+			if o.fault() == Throttled || o.fault() == Saturated {
+				cause = CauseOverloaded
+			}
+			d := newDesk(t, policy(cause))
+			id := d.run(0, Request{Deadline: after(400 * s)})
+			if got := d.where(d.finish(s/10, id, o), id); got != "y" {
+				t.Fatalf("then it went to %s", got)
+			}
+			ds := d.finish(s/5, id, o)
+			if o.fault() == Invalid { // no other model heals it
+				third = "x"
+				ds = append(ds, d.tick(2*s)...)
+			}
+			if got := d.where(ds, id); got != third {
+				t.Errorf("and then to %s", got)
+			}
+		})
+	}
+	t.Run("a pause beyond patience is nothing that is left", func(t *testing.T) {
+		d := newDesk(t, policy(CauseOverloaded))
+		long := Outcome{Status: 429, Retryable: true, RetryAfter: 60 * s}
+		a, b := d.run(0, Request{Deadline: after(400 * s)}), d.run(0, Request{Deadline: after(400 * s)})
+		d.finish(s/10, a, long) // goes to y
+		d.finish(s/10, a, long) // both pause for a minute, longer than anybody waits
+		if got := d.where(d.finish(s/5, b, Outcome{Status: 503, Fault: Saturated, Retryable: true}), b); got != "z" {
+			t.Errorf("it went to %s", got)
+		}
+	})
+}
+
 // TestStranded: what was under way when a breaker opened goes to another
 // deployment outside the budgets, as far as that one has room.
 func TestStranded(t *testing.T) {

@@ -26,7 +26,7 @@ func (b *Breaker) is(t *testing.T, now time.Time, s State) {
 	}
 }
 
-// TestOutage is the whole life: failures in a row, the cooldown that grows with
+// TestOutage (B065) is the whole life: failures in a row, the cooldown that grows with
 // the outage, one probe, ten steps that are earned.
 func TestOutage(t *testing.T) {
 	const s = time.Second

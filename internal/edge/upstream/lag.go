@@ -37,6 +37,8 @@ type Lag struct {
 	p90  atomic.Int64 // nanoseconds
 	full atomic.Bool
 
+	beats beats
+
 	mu       sync.Mutex
 	sample   [1]metrics.Sample
 	readings [lagSpan/lagEvery + 1]lagReading // a ring
