@@ -93,6 +93,28 @@ func TestMessagesCut(t *testing.T) {
 	})
 }
 
+// What fails before any content goes elsewhere: the announcement of an answer
+// is held until there is some of it.
+func TestMessagesFailOver(t *testing.T) { // B069
+	for name, first := range map[string]string{
+		"cut after the start":     messageEvents[:strings.Index(messageEvents, "event: content_block_delta")],
+		"overloaded after a ping": messageEvents[:strings.Index(messageEvents, "event: content_block_start")] + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+		"an error instead of it":  "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"x\"}}\n\n",
+		"nothing but a status":    "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				up := inTurn(reply(200, "text/event-stream", first), reply(200, "text/event-stream", messageEvents))
+				r := setup(t, kind("anthropic", ""), up)
+				a := r.ask(messagesPath, fmt.Sprintf(messageAsk, true))
+				if a.status != 200 || a.err != nil || up.count() != 2 || strings.Count(a.body, "message_start") != 2 || !strings.Contains(a.body, "message_stop") {
+					t.Errorf("%d %v after %d calls:\n%s", a.status, a.err, up.count(), a.body)
+				}
+			})
+		})
+	}
+}
+
 // Refusals on the surface of messages have its shape and statuses.
 func TestMessagesErrors(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -118,7 +118,7 @@ func (r *Response) openEvents(c *Client) error {
 		if since.IsZero() {
 			since = now
 		}
-		if size += len(ev.Raw); size <= holdBytes && now.Sub(since) < holdTime && !ev.Done && wire.Preamble(ev.Data) {
+		if size += len(ev.Raw); size <= holdBytes && now.Sub(since) < holdTime && !ev.Done && (wire.Preamble(ev.Data) || wire.Announces(ev.Name, ev.Data)) {
 			r.held = append(r.held, hold(ev))
 			continue
 		}

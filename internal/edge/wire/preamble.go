@@ -2,6 +2,20 @@ package wire
 
 import "bytes"
 
+// Announces says whether a named event shows nothing of an answer yet, as the
+// streams of messages and of responses begin.
+func Announces(name, data []byte) bool {
+	switch string(name) {
+	case "message_start", "response.created", "response.queued", "response.in_progress", "response.content_part.added":
+		return true
+	case "content_block_start":
+		return !bytes.Contains(data, []byte(`"tool_use"`))
+	case "response.output_item.added":
+		return !bytes.Contains(data, []byte(`"function_call"`))
+	}
+	return false
+}
+
 // Preamble says whether a chunk shows nothing of an answer: only a role, empty
 // deltas, or an empty list of choices, as servers send before the first token.
 // As long as nothing else came the request can be tried again elsewhere. What
