@@ -50,7 +50,7 @@ data: {"type":"message_stop"}
 
 // Messages for a provider of messages are passed on byte for byte but for the
 // model, with its key and version, and its usage is read.
-func TestMessagesPassThrough(t *testing.T) {
+func TestMessagesPassThrough(t *testing.T) { // B016
 	bubble(t, func(t *testing.T) {
 		up := inTurn(reply(200, "text/event-stream", messageEvents, "Request-Id", "theirs", "Anthropic-Ratelimit-Requests-Limit", "50", "Anthropic-Organization-Id", "org"),
 			reply(200, "application/json", `{"id":"msg_1","type":"message","model":"vendor-m","content":[],"usage":{"input_tokens":4,"output_tokens":5}}`))
@@ -150,7 +150,7 @@ func TestMessagesErrors(t *testing.T) {
 
 // Counting tokens takes nothing from any limit, and models are listed in the
 // form of whoever asks.
-func TestCountTokensAndModels(t *testing.T) {
+func TestCountTokensAndModels(t *testing.T) { // B093, B157
 	bubble(t, func(t *testing.T) {
 		r := setup(t, kind("anthropic", "")+tenantsOf("{name: a, keys: [KEY], limits: {rpm: 1}}"), inTurn(reply(500, "text/plain", "")))
 		body := `{"model":"chat","system":"be kind","messages":[{"role":"user","content":"hello there, how many are these?"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`
@@ -193,6 +193,70 @@ func TestResponsesPassThrough(t *testing.T) {
 		}
 		if line := r.ended(1); line["spillway.input_tokens"] != 6.0 || line["spillway.output_tokens"] != 2.0 {
 			t.Errorf("record %v", line)
+		}
+	})
+}
+
+// Usage of messages is told as a total so far; the last one counts, once.
+func TestMessagesUsageIsCumulative(t *testing.T) { // B108
+	bubble(t, func(t *testing.T) {
+		more := strings.Replace(messageEvents, "event: message_delta", "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":null},\"usage\":{\"output_tokens\":10}}\n\nevent: message_delta", 1)
+		more = strings.Replace(more, `"output_tokens":7`, `"output_tokens":25`, 1)
+		r := setup(t, kind("anthropic", ""), inTurn(reply(200, "text/event-stream", more)))
+		r.ask(messagesPath, fmt.Sprintf(messageAsk, true))
+		if line := r.ended(1); line["spillway.input_tokens"] != 12.0 || line["spillway.output_tokens"] != 25.0 {
+			t.Errorf("record %v", line)
+		}
+	})
+}
+
+// A translated stream has what the caller's surface needs: names of events, a
+// last event that says it is complete where the provider only marked its end,
+// and a failure where it was cut.
+func TestTranslatedEnds(t *testing.T) { // B016, B155
+	text := chunk("a") + chunk("b")
+	for name, tt := range map[string]struct{ path, body, events, want, never string }{
+		"messages":                             {messagesPath, fmt.Sprintf(messageAsk, true), text + finish + done, "event: message_stop\ndata: {\"type\":\"message_stop\"}", "error"},
+		"responses":                            {responsesPath, `{"model":"chat","stream":true,"input":"x"}`, text + finish + done, "event: response.completed", "response.failed"},
+		"responses, no reason but an end mark": {responsesPath, `{"model":"chat","stream":true,"input":"x"}`, text + done, "event: response.completed", "response.failed"},
+		"responses, a reason and no end mark":  {responsesPath, `{"model":"chat","stream":true,"input":"x"}`, text + finish, "event: response.completed", "response.failed"},
+		"messages, cut":                        {messagesPath, fmt.Sprintf(messageAsk, true), text, "event: error", "message_stop"},
+		"responses, cut":                       {responsesPath, `{"model":"chat","stream":true,"input":"x"}`, text, "event: error", "response.completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				ask := strings.Replace(tt.body, `,"x_new":{"keep":null}`, "", 1)
+				r := setup(t, kind("openai", ""), inTurn(reply(200, "text/event-stream", tt.events)))
+				a := r.ask(tt.path, ask)
+				if a.status != 200 || !strings.Contains(a.body, tt.want) || strings.Contains(a.body, "event: "+tt.never) {
+					t.Errorf("%d %v:\n%s", a.status, a.err, a.body)
+				}
+			})
+		})
+	}
+}
+
+// What a provider has no word for is refused before anything is sent, with the
+// name of the member; hints that do not reach it are told.
+func TestInexpressible(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		up := inTurn(reply(200, "application/json", wholeAnswer))
+		r := setup(t, kind("openai", ""), up)
+		a := r.ask(messagesPath, `{"model":"chat","max_tokens":5,"top_k":3,"messages":[{"role":"user","content":"x"}]}`)
+		if a.status != 400 || gjson.Get(a.body, "error.code").Str != "unsupported_parameter" || gjson.Get(a.body, "error.param").Str != "top_k" || up.count() != 0 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		a = r.ask(messagesPath, `{"model":"chat","max_tokens":5,"x_new":1,"messages":[{"role":"user","content":"x"}]}`)
+		if a.status != 400 || gjson.Get(a.body, "error.param").Str != "x_new" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		a = r.ask(messagesPath, `{"model":"chat","max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]}]}`)
+		if a.status != 200 || a.header.Get("X-Spillway-Dropped") != "cache_control" || gjson.Get(a.body, "type").Str != "message" {
+			t.Errorf("%d %v %s", a.status, a.header, a.body)
+		}
+		r2 := setup(t, kind("anthropic", ""), up)
+		if a := r2.ask(embeddingPath, `{"model":"chat","input":"x"}`); a.status != 400 || code(t, a.body) != "unsupported_surface" {
+			t.Errorf("%d %s", a.status, a.body)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/predict"
@@ -128,13 +129,19 @@ func (c *Controller) two(now time.Time, p *pool, w *want) (*deployment, int) {
 	return p.picks[k].d, p.picks[k].key
 }
 
+// resting says that every key pauses or is refused: until then requests that
+// prefer the deployment stay together elsewhere.
+func (d *deployment) resting(now time.Time) bool {
+	return d.limited && !slices.ContainsFunc(d.keys, func(k *key) bool { return !k.paused.After(now) && !k.denied.After(now) })
+}
+
 // affine is the index of the pick that requests of this affinity prefer; -1 if
 // it has no room, or is so busy that the others should share.
 func (p *pool) affine(now time.Time, w *want, rank int) int {
 	p.peers = p.peers[:0]
 	running, slots := 0, 0
 	for _, d := range p.deployments {
-		if calls := d.calls(now); d.rank == rank && calls > 0 {
+		if calls := d.calls(now); d.rank == rank && calls > 0 && !d.resting(now) {
 			p.peers = append(p.peers, d)
 			running += d.running
 			slots += calls

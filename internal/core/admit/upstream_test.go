@@ -490,3 +490,27 @@ func TestSlowDeployment(t *testing.T) {
 		t.Errorf("mean %v", mean)
 	}
 }
+
+// TestAffinityToTheOther: while the preferred deployment pauses, a session stays
+// with the one it went to instead.
+func TestAffinityToTheOther(t *testing.T) { // B129
+	const s = time.Second
+	p := deployments(Deployment{Name: "x", Concurrency: 40}, Deployment{Name: "y", Concurrency: 40}, Deployment{Name: "z", Concurrency: 40})
+	d := newDesk(t, p)
+	r := Request{Affinity: 7}
+	first := d.offer(0, r)
+	ds := d.finish(s, first.ID, Outcome{Status: 429, Retryable: true, RetryAfter: 600 * s})
+	other := d.where(ds, first.ID)
+	d.good(2*s, first.ID)
+	for i := range 10 {
+		at := time.Duration(10+50*i) * s
+		got := d.offer(at, r)
+		d.good(at+s, got.ID)
+		if got.Deployment != other {
+			t.Errorf("turn %d went to %s, the session is at %s", i, got.Deployment, other)
+		}
+	}
+	if got := d.offer(700*s, r); got.Deployment != first.Deployment {
+		t.Errorf("after the pause it went to %s, not back to %s", got.Deployment, first.Deployment)
+	}
+}
