@@ -229,7 +229,7 @@ func (r *rig) occupy() (release func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(limit(r.t))
 	client := r.dial(key)
-	stream := client.Chat.Completions.NewStreaming(ctx, ask("stall=1"))
+	stream := client.Chat.Completions.NewStreaming(ctx, ask("stall=3"))
 	if !stream.Next() {
 		r.t.Fatalf("occupy a slot: %v", stream.Err())
 	}

@@ -115,7 +115,6 @@ for (const [name, sdk] of Object.entries({openai6, openai7})) {
     });
 
     test('errors have the client\'s own types, and none of these is tried again', async (t) => {
-      const r = await start(t);
       for (const [type, code, options, params] of [
         [sdk.AuthenticationError, 'invalid_api_key', {apiKey: 'sk-of-nobody'}, ask()],
         [sdk.NotFoundError, 'model_not_found', {}, {...ask(), model: 'gpt-unknown'}],
@@ -124,6 +123,7 @@ for (const [name, sdk] of Object.entries({openai6, openai7})) {
         [sdk.InternalServerError, 'upstream_unauthorized', {}, ask('401')],
       ]) {
         for (const stream of [false, true]) {
+          const r = await start(t); // a key that was refused is not used again
           const fetch = watched();
           await assert.rejects(dial(r.url, {...options, fetch, maxRetries: 2}).chat.completions.create({...params, stream}), (e) => {
             assert.ok(e instanceof type, `${e.constructor.name}: ${e.message}`);
@@ -252,8 +252,8 @@ for (const [name, sdk] of Object.entries({openai6, openai7})) {
     });
 
     test('a failure before the first token has a status', async (t) => {
-      const r = await start(t);
       for (const [fault, status] of Object.entries({reset: 502, html: 502, empty: 502, 500: 500, 503: 503, 429: 503, 'error-event=0': 502})) {
+        const r = await start(t); // not one whose breaker has opened
         await assert.rejects(dial(r.url).chat.completions.create({...ask(fault), stream: true}), (e) => e.status === status || assert.fail(`${fault}: ${e.status} ${e.message}`));
       }
     });

@@ -53,6 +53,10 @@ func refusal(d *admit.Decision, tenant, model string) *wire.Error {
 	case admit.StageCapacity:
 		e.Status, e.Type, e.Code = http.StatusServiceUnavailable, "service_unavailable_error", "service_unavailable"
 		e.Message = fmt.Sprintf("nothing serves model %s at the moment%s", model, when)
+		if d.NoRetry {
+			e.Code = "upstream_unauthorized"
+			e.Message = fmt.Sprintf("nothing serves model %s: the provider refused the gateway's credentials; only the operator can mend this", model)
+		}
 	default:
 		e = unknownModel(model)
 	}

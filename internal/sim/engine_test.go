@@ -219,7 +219,7 @@ func TestRecovery(t *testing.T) {
 		story    string
 		from, to float64
 	}{
-		"an outage that leaves nothing behind": {"slots 16\ncaller a rate=0.5x deadline=4s\nat 20s down until 25s\nfor 60s", 0, 10},
+		"an outage that leaves nothing behind": {"slots 16\ncaller a rate=0.5x deadline=4s\nat 20s down until 25s\nfor 60s", 0, 4},
 		"a backlog of a minute":                {"slots 4\ncaller a rate=0.9x deadline=8s patient\nat 20s slow 3 until 50s\npolicies fifo\nfor 200s", 20, 200},
 	} {
 		t.Run(name, func(t *testing.T) {

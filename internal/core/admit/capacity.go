@@ -18,6 +18,7 @@ type supply struct {
 	ranks    []float64 // capacity of the deployments up to each rank
 	base     int       // the best rank that can take anything
 	opens    time.Time // when something may come back, if slots or capacity are nothing now
+	refused  bool      // some deployment would serve, had the provider not refused every key
 }
 
 // order gives the deployments their ranks: by tier, behind all tiers the
@@ -91,6 +92,7 @@ func (p *pool) survey(now time.Time) {
 			}
 			rate += r
 		}
+		p.refused = p.refused || denied && calls > 0
 		if calls == 0 || denied {
 			opens := latest(d.breaker.Opens(now), paused)
 			p.opensAt(now, opens)

@@ -164,6 +164,10 @@ func (c *Controller) lookCapacity(now time.Time, _ *Request, p *plan) bool {
 	if p.pool.slots > 0 {
 		return false
 	}
+	if p.pool.refused {
+		p.measure("keys that the provider accepts", 0, 1)
+		p.noRetry = true // only the operator can mend that
+	}
 	if p.pool.opens.After(now) {
 		return p.reject(p.pool.opens.Sub(now))
 	}

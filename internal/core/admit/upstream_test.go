@@ -382,6 +382,17 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestKeysRefused: with every key refused by the provider there is nothing to
+// wait for, and the caller need not come back.
+func TestKeysRefused(t *testing.T) {
+	d := newDesk(t, deployments(Deployment{Name: "x", Concurrency: 4}))
+	d.finish(time.Second, d.run(0, Request{}), Outcome{Status: 401})
+	if got := d.offer(2*time.Second, Request{}); got.Verdict != Reject || got.Stage != StageCapacity || !got.NoRetry {
+		t.Errorf("got %+v", got)
+	}
+	d.is(d.offer(90*time.Second, Request{}), Run, StageFree) // it is asked again
+}
+
 // TestOneKeyForAnother: a limit of one key sends the attempt to the next key
 // of the same deployment, at once.
 func TestOneKeyForAnother(t *testing.T) {
