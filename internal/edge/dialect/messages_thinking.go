@@ -211,7 +211,7 @@ func messagesThoughtless(turns []Turn) bool {
 			case Redacted:
 				return false
 			case Thinking:
-				if p.Signature != "" {
+				if !unsealed(p.Signature) {
 					return false
 				}
 			}

@@ -274,7 +274,7 @@ func messagesWriteBlock(r *Request, p *Part, role Role) (b messagesBlock, err *E
 		b = messagesBlock{Type: "tool_result", ToolUse: messagesID(p.ID), Failed: p.Failed}
 		b.Content, err = messagesWriteResult(r, p.Parts)
 	case Thinking:
-		if p.Signature == "" || role != Assistant {
+		if unsealed(p.Signature) || role != Assistant {
 			r.drop("thinking")
 			break
 		}

@@ -1,5 +1,7 @@
 package dialect
 
+import "strings"
+
 // Request is what a caller asks of a model, in no dialect.
 type Request struct {
 	Model  string
@@ -121,4 +123,10 @@ type Format struct {
 	Name   string
 	Schema Raw
 	Strict *bool
+}
+
+// unsealed says that a provider would not take thinking back as its own: it has
+// no signature, or one that is marked as another provider's.
+func unsealed(signature string) bool {
+	return signature == "" || strings.HasPrefix(signature, geminiMark) || strings.HasPrefix(signature, geminiNext)
 }

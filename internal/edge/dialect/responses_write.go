@@ -126,7 +126,7 @@ func (w *respOut) part(role Role, p *Part) bool {
 		return w.result(p)
 	case p.Kind == Thinking && role == Assistant:
 		// Its provider takes thinking back only with its seal.
-		if p.Signature == "" {
+		if unsealed(p.Signature) {
 			w.r.drop("thinking without a signature")
 			return true
 		}
