@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
@@ -134,7 +135,11 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 	start := time.Now()
 	behind := x.g.lag.Begin()
 	defer x.g.lag.End()
-	ctx, cancel := context.WithCancelCause(x.ctx)
+	parent := x.ctx
+	if t.settings.OnDisconnect == config.Drain {
+		parent = x.g.life // a caller who leaves does not end it
+	}
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	var timer *time.Timer
 	if x.intent.Exact > 0 {

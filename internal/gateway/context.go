@@ -7,6 +7,24 @@ import (
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
 
+// able refuses what the model cannot do.
+func (x *exchange) able() *wire.Error {
+	m := x.state.config.Models[x.pool]
+	refuse := func(param, what string) *wire.Error {
+		return &wire.Error{
+			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "unsupported_parameter", Param: param,
+			Message: "model " + x.record.AskedModel + " " + what,
+		}
+	}
+	switch {
+	case x.envelope.Stream && !m.Streaming:
+		return refuse("stream", "does not stream; leave stream out")
+	case x.envelope.Tools && !m.Tools:
+		return refuse("tools", "does not call tools; leave tools out")
+	}
+	return nil
+}
+
 // fits refuses a request that the model's context cannot hold, or gives it to
 // the first model that may serve it instead and can. The input is an estimate,
 // so that the refusal keeps a tenth for its error.

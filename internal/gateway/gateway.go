@@ -140,7 +140,15 @@ func (g *Gateway) use(s *state) {
 	g.state.Store(s)
 	g.log.SetLevel(s.level())
 	g.metrics.Configure(s.names())
+	for name, m := range s.config.Models {
+		if how, ok := images[s.config.Providers[m.Deployments[0].Provider].Kind]; ok {
+			g.tokens.Declare(name, how)
+		}
+	}
 }
+
+// images is how kinds of providers count pictures, where it is not as OpenAI does.
+var images = map[config.Kind]wire.Images{config.Anthropic: wire.ImageAreas, config.Gemini: wire.ImageCrops}
 
 // Close ends what Drain leaves: timers and unused connections.
 func (g *Gateway) Close() {

@@ -1,9 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -283,6 +287,54 @@ models:
 		a = r.ask(chatPath, fmt.Sprintf(long, "both"))
 		if a.status != 200 || a.header.Get("X-Spillway-Fallback") != "large" || gjson.Get(up.bodies[0], "model").Str != "big" || gjson.Get(a.body, "model").Str != "both" {
 			t.Errorf("%d %v %s", a.status, a.header, a.body)
+		}
+	})
+}
+
+// A provider that bills what nobody reads is read to its end when the caller
+// leaves, for its usage.
+func TestDrainedForItsUsage(t *testing.T) {
+	for _, how := range []string{"cancel", "drain"} {
+		bubble(t, func(t *testing.T) {
+			up := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				for _, e := range []string{chunk("a"), chunk("b"), finish, `data: {"id":"c","object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":99,"total_tokens":106}}` + "\n\n", done} {
+					if q.Context().Err() != nil {
+						return
+					}
+					io.WriteString(w, e)
+					w.(http.Flusher).Flush()
+					time.Sleep(time.Second)
+				}
+			})
+			r := setup(t, kind("openai", ", on_disconnect: "+how), up)
+			ctx, leave := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer leave()
+			r.askCtx(ctx, chatPath, streamAsk)
+			time.Sleep(10 * time.Second)
+			line := r.ended(1)
+			known := line["spillway.tokens_estimated"] == nil
+			if line["spillway.outcome"] != "left" || known != (how == "drain") || known && line["spillway.output_tokens"] != 99.0 {
+				t.Errorf("%s: record %v", how, line)
+			}
+			r.idle()
+		})
+	}
+}
+
+// What a model cannot do is refused at once.
+func TestCapabilities(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := setup(t, strings.Replace(kind("openai", ""), "chat: {", "chat: {streaming: false, tools: false, ", 1), inTurn(reply(200, "application/json", wholeAnswer)))
+		for body, param := range map[string]string{
+			streamAsk: "stream", `{"model":"chat","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f"}}]}`: "tools",
+		} {
+			if a := r.ask(chatPath, body); a.status != 400 || gjson.Get(a.body, "error.param").Str != param || code(t, a.body) != "unsupported_parameter" {
+				t.Errorf("%s: %d %s", param, a.status, a.body)
+			}
+		}
+		if a := r.ask(chatPath, `{"model":"chat","messages":[{"role":"user","content":"x"}],"tools":[]}`); a.status != 200 {
+			t.Errorf("%d %s", a.status, a.body)
 		}
 	})
 }

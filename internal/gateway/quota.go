@@ -32,6 +32,9 @@ func (x *exchange) quotaHeaders() {
 			h.Set("X-Ratelimit-Limit-"+q.unit, limit)
 			h.Set("X-Ratelimit-Remaining-"+q.unit, left)
 			h.Set("X-Ratelimit-Reset-"+q.unit, q.a.Reset.Round(time.Millisecond).String())
+			if q.lower == "requests" {
+				h.Set("X-Ratelimit-Reset", strconv.Itoa(int(math.Ceil(q.a.Reset.Seconds()))))
+			}
 		}
 		unit := ""
 		if q.lower == "tokens" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
@@ -55,17 +56,27 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 			events++
 		}
 		finished = finished || ev.Done
-		if err := x.write(raw); err != nil {
+		if err := x.pass(raw, resp); err != nil {
 			x.estimate(events, o)
 			return err
 		}
-		if !resp.Buffered() {
-			if err := x.rc.Flush(); err != nil {
-				x.estimate(events, o)
-				return err
-			}
-		}
 	}
+}
+
+// pass sends a part of a stream on. Where a call is drained for its usage, the
+// caller's leaving is kept until its end.
+func (x *exchange) pass(raw []byte, resp *upstream.Response) error {
+	if x.left != nil {
+		return nil
+	}
+	err := x.write(raw)
+	if err == nil && !resp.Buffered() {
+		err = x.rc.Flush()
+	}
+	if err != nil && x.drains {
+		x.left, err = err, nil
+	}
+	return err
 }
 
 // begin sends the head of a stream: from here on the caller has a part of it.
@@ -81,11 +92,18 @@ func (x *exchange) begin(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 	x.dropped()
 	x.headers(d, time.Since(start))
 	x.committed, x.streaming, x.record.Status = true, true, http.StatusOK
+	x.drains = x.drain(d)
 	x.w.WriteHeader(http.StatusOK)
 	x.body, x.neutral = nil, nil // nothing is sent again: a long prompt need not be kept as long as its answer
 	if x.translation != nil {
 		x.translation.body = nil
 	}
+}
+
+// drain says whether the call goes on without its caller.
+func (x *exchange) drain(d *admit.Decision) bool {
+	t := x.state.targets[d.Deployment]
+	return t != nil && t.settings.OnDisconnect == config.Drain
 }
 
 // lost is the failure that an event in the midst of a stream stands for.
@@ -164,6 +182,9 @@ func (x *exchange) streamEnd(err error, finished bool, events int64, o *admit.Ou
 	}
 	if !finished {
 		return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
+	}
+	if x.left != nil {
+		return x.left
 	}
 	if err := x.allow(); err != nil { // the end may come long after the last event
 		return err

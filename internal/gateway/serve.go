@@ -71,6 +71,8 @@ type exchange struct {
 	slot        admit.ID  // under which it holds a slot; zero when it does not
 	committed   bool      // the status was sent
 	streaming   bool      // and the answer is a stream
+	drains      bool      // the call is read to its end although the caller has left
+	left        error     // how it was seen to leave, while the call is drained
 	broken      bool      // the answer ended in an error event: break the connection
 	stallAt     time.Time // until when the last write deadline runs
 }
@@ -153,6 +155,9 @@ func (x *exchange) read() *wire.Error {
 	}
 	x.pool, x.record.Model = pool, pool
 	x.envelope.Input = x.g.tokens.Tokens(pool, &x.envelope.Features)
+	if e := x.able(); e != nil {
+		return e
+	}
 	if e := x.fits(); e != nil {
 		return e
 	}

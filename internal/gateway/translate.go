@@ -144,6 +144,9 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 			if !reader.Finished() {
 				return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
 			}
+			if x.left != nil {
+				return x.left
+			}
 			if !ended { // some providers send no mark of the end
 				if err := x.write(writer.Write(buf.frame[:0], &dialect.Event{Kind: dialect.End})); err != nil {
 					return err
@@ -178,15 +181,9 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 		if len(buf.frame) == 0 {
 			continue
 		}
-		if err := x.write(buf.frame); err != nil {
+		if err := x.pass(buf.frame, resp); err != nil {
 			x.estimate(pieces, o)
 			return err
-		}
-		if !resp.Buffered() {
-			if err := x.rc.Flush(); err != nil {
-				x.estimate(pieces, o)
-				return err
-			}
 		}
 	}
 }

@@ -27,6 +27,10 @@ type Model struct {
 	Fallback Fallback `yaml:"fallback"`
 	// Tokens of input and output together that the model can hold. A request that cannot fit is refused at once. Default 0: not known.
 	Context int64 `yaml:"context" jsonschema:"minimum=0,maximum=1000000000"`
+	// Whether it can answer as a stream. Default true. False refuses such requests at once.
+	Streaming bool `yaml:"streaming"`
+	// Whether it can call tools. Default true. False refuses requests that offer some.
+	Tools bool `yaml:"tools"`
 	// How much may wait, and how long.
 	Queue Queue `yaml:"queue"`
 	// What is believed of the model's speed before anything was measured.
@@ -85,6 +89,7 @@ type Prior struct {
 
 // The decision core owns the defaults; they are taken from there.
 func (m *Model) setDefaults() {
+	m.Streaming, m.Tools = true, true
 	p := admit.Policy{Models: []admit.Model{{}}}
 	p.Defaults()
 	q, r := p.Models[0].Queue, p.Models[0].Prior

@@ -31,6 +31,8 @@ type Provider struct {
 	HTTP HTTP `yaml:"http"`
 	// Whether a stream may be asked for its usage. Default true. Set it to false for an endpoint that refuses stream_options; usage is then estimated.
 	StreamUsage bool `yaml:"stream_usage"`
+	// What happens to a call whose caller leaves: cancel, or drain to read it to its end, for an endpoint that bills it all the same and tells its usage at the end. Default cancel. Drained calls hold their slot.
+	OnDisconnect Disconnect `yaml:"on_disconnect"`
 	// Where it stands, as a label of spillway_upstream_info and in the report of upstreams. Default none.
 	Region string `yaml:"region"`
 	// Time zone in which its day begins anew, for limits by the day, as an IANA name such as America/Los_Angeles. Default UTC.
@@ -63,6 +65,18 @@ func (Kind) choices() []string {
 	return []string{string(OpenAI), string(Anthropic), string(Gemini), string(Azure), string(Simulated)}
 }
 
+// Disconnect is what happens to a call whose caller leaves.
+type Disconnect string
+
+const (
+	Cancel Disconnect = "cancel"
+	Drain  Disconnect = "drain"
+)
+
+func (d Disconnect) String() string { return string(d) }
+
+func (Disconnect) choices() []string { return []string{string(Cancel), string(Drain)} }
+
 // HTTP is the protocol version of upstream calls.
 type HTTP string
 
@@ -93,7 +107,7 @@ type Timeouts struct {
 }
 
 func (p *Provider) setDefaults() {
-	p.Kind, p.HTTP, p.StreamUsage = OpenAI, HTTPAuto, true
+	p.Kind, p.HTTP, p.StreamUsage, p.OnDisconnect = OpenAI, HTTPAuto, true, Cancel
 	p.Timeouts = Timeouts{
 		Dial:       5 * time.Second,
 		Headers:    600 * time.Second,
@@ -111,7 +125,7 @@ var remote = []Kind{OpenAI, Anthropic, Gemini, Azure}
 
 // kindKeys are the keys that only some kinds of providers have.
 var kindKeys = map[string][]Kind{
-	"base_url": remote, "api_key": remote, "api_keys": remote, "headers": remote, "http": remote, "timeouts": remote,
+	"base_url": remote, "api_key": remote, "api_keys": remote, "headers": remote, "http": remote, "on_disconnect": remote, "timeouts": remote,
 	"stream_usage": {OpenAI, Azure}, "responses": {OpenAI}, "api_version": {Anthropic, Azure},
 	"slots": {Simulated}, "service_mean": {Simulated}, "seed": {Simulated},
 }

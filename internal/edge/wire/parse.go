@@ -24,6 +24,7 @@ type Envelope struct {
 	ServiceTier  string // as sent; "" = not said
 	User         string // as sent; "" = not said
 	CacheKey     string // prompt_cache_key: requests with the same one share a prefix; "" = not said
+	Tools        bool   // the request offers tools
 	Base64       bool   // the vectors of embeddings are wanted as base64
 
 	open       int  // offset after the opening brace
@@ -193,6 +194,7 @@ func (p *parser) take(name string, v jsontext.Value, at span) *Error {
 		return positive(name, v, &p.bestOf)
 	case "tools", "functions", "response_format":
 		if p.surface.conversation() {
+			p.env.Tools = p.env.Tools || name != "response_format" && v.Kind() == '[' && v[skipSpace(v, 1)] != ']'
 			p.env.Features.member(name, v)
 		}
 	case p.surface.promptMember():
