@@ -128,9 +128,8 @@ func (c *Controller) good(now time.Time, k *call, o *Outcome, present bool) {
 		t.Total = total - o.Delay
 		d.times.total.Add(t.Total.Seconds())
 		if k.stream && k.first {
-			explained := time.Duration(p.service.PerInput() * float64(k.input) * float64(time.Second))
 			d.times.first.Add((k.firstTook - o.Delay).Seconds())
-			t.First = max(k.firstTook-explained-o.Delay, time.Millisecond)
+			t.First = max(p.service.Unsized(k.firstTook-o.Delay, k.input), time.Millisecond)
 			if o.Output >= leastTokens {
 				t.PerToken = (total - k.firstTook) / time.Duration(o.Output)
 			}

@@ -31,6 +31,7 @@ const (
 	trusted      = 8    // samples after which the spread of times is believed
 	refreshEvery = 16   // samples between two refreshes of cached quantiles
 	shortest     = 1e-4 // seconds: below this a time is noise
+	leastShare   = 0.05 // of a time to the first event, that is left without its input
 	longest      = 3600 // seconds: nothing longer is predicted, so that sums of times stay far from overflow
 )
 
@@ -148,8 +149,17 @@ func (s *Service) Residual() time.Duration {
 // Mean is the mean service time measured of late.
 func (s *Service) Mean() time.Duration { return seconds(s.mean.Shrunk(s.total.fit.y, 1)) }
 
-// PerInput is the time to the first event that a token of input adds, in seconds.
-func (s *Service) PerInput() float64 { return max(s.first.fit.b, 0) }
+// Unsized is a measured time to the first event without what the length of the
+// input explains: scaled to an empty input, so that it is never negative,
+// however wrong the fit.
+func (s *Service) Unsized(took time.Duration, input int64) time.Duration {
+	whole := s.first.fit.at(float64(input), 0)
+	share := 1.0
+	if whole > 0 {
+		share = min(max(s.first.fit.at(0, 0)/whole, leastShare), 1)
+	}
+	return time.Duration(float64(took) * share)
+}
 
 // Expected is the time of a call of these tokens before calibration, to its
 // first event and to its end; output 0 means it is not known.
