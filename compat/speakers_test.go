@@ -116,13 +116,16 @@ func (r *rig) speakers() map[string]func() (speaker, *tape) {
 	}
 }
 
-// dialClaude makes a client of Anthropic's. It does not retry unless an option
-// says so.
+// dialClaude makes a client of Anthropic's; an empty key is left to an option. It
+// does not retry unless an option says so.
 func (r *rig) dialClaude(key string, more ...claude.RequestOption) anthropic.Client {
 	transport := &http.Transport{}
 	r.t.Cleanup(transport.CloseIdleConnections)
+	if key != "" {
+		more = append(more, claude.WithAPIKey(key))
+	}
 	return anthropic.NewClient(append([]claude.RequestOption{
-		claude.WithoutEnvironmentDefaults(), claude.WithBaseURL(strings.TrimSuffix(r.url, "/v1")), claude.WithAPIKey(key),
+		claude.WithoutEnvironmentDefaults(), claude.WithBaseURL(strings.TrimSuffix(r.url, "/v1")),
 		claude.WithMaxRetries(0), claude.WithHTTPClient(&http.Client{Transport: transport}),
 	}, more...)...)
 }
