@@ -243,7 +243,7 @@ func (r *rig) occupy() (release func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(limit(r.t))
 	client := r.dial(key)
-	stream := client.Chat.Completions.NewStreaming(ctx, ask("stall=1"))
+	stream := client.Chat.Completions.NewStreaming(ctx, ask("stall=2"))
 	if !stream.Next() {
 		r.t.Fatalf("occupy a slot: %v", stream.Err())
 	}
