@@ -118,7 +118,7 @@ func TestBrokenStream(t *testing.T) {
 // What goes wrong before the first token has a status, so that clients retry.
 func TestFailureBeforeTheFirstToken(t *testing.T) {
 	for fault, status := range map[string]int{
-		"reset": 502, "html": 502, "empty": 502, "500": 500, "503": 503, "429": 503, "401": 502, "cut=0": 502,
+		"reset": 502, "html": 502, "empty": 502, "500": 500, "503": 503, "429": 503, "401": 502, "cut=0": 502, "cut=1": 502,
 		"error-event=0": 502, // B067: nothing of a failed attempt is shown
 	} {
 		t.Run(fault, func(t *testing.T) {

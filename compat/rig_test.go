@@ -39,15 +39,18 @@ type setup struct {
 	model    string       // YAML members of the model, such as "queue: {total: 1}"
 	tenant   string       // YAML members of the tenant
 	rest     string       // YAML at the top level
+	backend  *backend     // the kind of the upstream, in its own dialect; nil is OpenAI's
 }
 
 // rig is a live gateway before a simulated upstream, both on loopback.
 type rig struct {
-	t      *testing.T
-	mock   *mock.Server
-	url    string
-	ops    string
-	client openai.Client
+	t    *testing.T
+	mock *mock.Server
+	// upstream is the upstream where the kind of a backend was named.
+	upstream *provider
+	url      string
+	ops      string
+	client   openai.Client
 }
 
 // quick are answers that take some ten milliseconds, always the same.
@@ -80,7 +83,12 @@ func start(t *testing.T, s setup) *rig {
 	}
 	r := &rig{t: t}
 	upstream := s.upstream
-	if upstream == nil {
+	up := ""
+	switch {
+	case s.backend != nil:
+		r.upstream = r.provider(s.mock)
+		up = fmt.Sprintf(`{base_url: "%s", api_key: %s, %s}`, r.upstream.url, upstreamKey, s.backend.yaml)
+	case upstream == nil:
 		m, err := mock.New(s.mock)
 		if err != nil {
 			t.Fatal(err)
@@ -88,13 +96,19 @@ func start(t *testing.T, s setup) *rig {
 		t.Cleanup(m.Close)
 		r.mock, upstream = m, m
 	}
-	model := httptest.NewServer(upstream)
-	t.Cleanup(model.Close)
+	name := "big-1-int8"
+	if up == "" {
+		model := httptest.NewServer(upstream)
+		t.Cleanup(model.Close)
+		up = fmt.Sprintf(`{base_url: "%s/v1"}`, model.URL)
+	} else {
+		name = "vendor-big-1"
+	}
 	text := fmt.Sprintf(`
-providers: {gpu: {base_url: "%s/v1"}}
+providers: {gpu: %s}
 models:
   chat:
-    deployments: [{provider: gpu, model: big-1-int8, concurrency: %d}]
+    deployments: [{provider: gpu, model: %s, concurrency: %d}]
     prior: %s
     %s
 tenants:
@@ -102,7 +116,7 @@ tenants:
     keys: ["%s"]
     %s
 %s
-`, model.URL, s.slots, s.prior, s.model, config.HashKey(key), s.tenant, s.rest)
+`, up, name, s.slots, s.prior, s.model, config.HashKey(key), s.tenant, s.rest)
 	c, err := config.Parse("test", []byte(text), func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +243,7 @@ func (r *rig) occupy() (release func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(limit(r.t))
 	client := r.dial(key)
-	stream := client.Chat.Completions.NewStreaming(ctx, ask("stall=3"))
+	stream := client.Chat.Completions.NewStreaming(ctx, ask("stall=2"))
 	if !stream.Next() {
 		r.t.Fatalf("occupy a slot: %v", stream.Err())
 	}

@@ -130,7 +130,7 @@ class Rig {
     const abort = new AbortController();
     const response = await fetch(`${this.url}/chat/completions`, {
       method: 'POST', signal: abort.signal, headers: {authorization: `Bearer ${key}`, 'content-type': 'application/json'},
-      body: JSON.stringify({model: 'chat', stream: true, ...ask('stall=3')}),
+      body: JSON.stringify({model: 'chat', stream: true, ...ask('stall=2')}),
     });
     if (!response.ok) throw new Error(`occupy a slot: ${response.status} ${await response.text()}`);
     await response.body.getReader().read();

@@ -85,7 +85,9 @@ func (x *exchange) begin(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 	x.record.TTFT = time.Since(x.record.Arrived)
 	o.Status = resp.Status
 	h := x.w.Header()
-	wire.RelayHeaders(h, resp.Header)
+	if x.translation == nil { // those of another API mean nothing to the caller
+		wire.RelayHeaders(h, resp.Header)
+	}
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")

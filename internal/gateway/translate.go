@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,9 +94,13 @@ func (x *exchange) translated(t *target, model string) (*translation, *wire.Erro
 	x.neutral.Model, x.neutral.Dropped = model, x.neutral.Dropped[:x.hints]
 	body, err := languages[l].WriteRequest(x.neutral)
 	if err != nil {
-		return nil, inexpressible(err)
+		return nil, inexpressible(inWords(x.surface.wire, err))
 	}
-	x.translation = &translation{l, body, x.neutral.Dropped}
+	dropped := slices.Clone(x.neutral.Dropped)
+	for i := x.hints; i < len(dropped); i++ {
+		dropped[i] = member(x.surface.wire, dropped[i])
+	}
+	x.translation = &translation{l, body, dropped}
 	return x.translation, nil
 }
 

@@ -130,10 +130,9 @@ func (p *chatRequestReader) fixed(name string, v gjson.Result) *Error {
 			return unsupported("", `only ["text"] can be asked for`)
 		}
 	case "store":
-		if v.Type != gjson.False {
+		if v.Type != gjson.False { // which is what is done
 			return unsupported("", "the answer cannot be kept at the provider: leave store out")
 		}
-		p.r.drop(name)
 	case "service_tier":
 		if v.Str != "auto" && v.Str != "default" {
 			return unsupported("", "only auto and default can be asked for")

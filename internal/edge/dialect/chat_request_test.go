@@ -103,7 +103,7 @@ func TestChatReadRequest(t *testing.T) {
 		{"named", chatWith(`"tool_choice":{"type":"function","function":{"name":"f"}}`), member(func(r *Request) { r.Choice, r.ChoiceName = ChoiceNamed, "f" })},
 		{"hints", chatWith(`"metadata":{"a":"b"},"store":false,"service_tier":"auto","prompt_cache_key":"k","prompt_cache_retention":"24h","prompt_cache_options":{},"verbosity":"medium"`),
 			member(func(r *Request) {
-				r.Dropped = []string{"metadata", "store", "service_tier", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "verbosity"}
+				r.Dropped = []string{"metadata", "service_tier", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "verbosity"}
 			})},
 		{"defaults", chatWith(`"n":1,"logprobs":false,"top_logprobs":0,"logit_bias":{},"modalities":["text"]`), member(func(r *Request) {})},
 		{"escaped names", `{"\u006dodel":"m","messages":[{"role":"user","c\u006fntent":"h\u0069"}]}`, said(hi...)},

@@ -113,8 +113,8 @@ func (q *respRequest) hint(name string, v gjson.Result) *Error {
 		// part two callers who ask for the same. Nothing is stored: the answer says
 		// store:false, and previous_response_id is refused.
 		var store bool
-		if err := respBool(name, v, &store); err != nil {
-			return err
+		if err := respBool(name, v, &store); err != nil || !store {
+			return err // false is what is done
 		}
 	case "background":
 		var on bool

@@ -70,6 +70,7 @@ func TestResponsesReadRequest(t *testing.T) {
 		{"stream", `"input":"hi","stream":true,"stream_options":{"include_obfuscation":false}`, Request{Turns: hi, Stream: true, Usage: true, Dropped: []string{"stream_options.include_obfuscation"}}},
 		{"user", `"input":"hi","user":"u"`, Request{Turns: hi, User: "u"}},
 		{"safety identifier", `"input":"hi","user":"u","safety_identifier":"s"`, Request{Turns: hi, User: "s", Dropped: []string{"user"}}},
+		{"not stored, as ever", `"input":"hi","store":false`, Request{Turns: hi}},
 		{"hints", `"input":"hi","metadata":{"a":"b"},"store":true,"service_tier":"auto","prompt_cache_key":"k","prompt_cache_retention":"24h","truncation":"disabled","top_logprobs":0,"background":false,"client_metadata":{}`,
 			Request{Turns: hi, Dropped: []string{"metadata", "store", "service_tier", "prompt_cache_key", "prompt_cache_retention", "truncation", "top_logprobs", "client_metadata"}}},
 		{"cache marks, citations and phases", `"input":[{"role":"user","content":[{"type":"input_text","text":"hi","prompt_cache_breakpoint":{}}]},{"role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"a","annotations":[{"type":"url_citation"}],"logprobs":[]}]}]`,
