@@ -215,6 +215,9 @@ func (x *exchange) judge(ctx context.Context, err error, o *admit.Outcome) (*wir
 		return nil, upstream.CallerGone.String()
 	}
 	o.Retryable = f.Retryable
+	if f.Kind == upstream.StreamError && o.Fault == admit.Throttled && !x.committed {
+		f.Kind = upstream.RateLimited // in a 200, but as good as the status
+	}
 	e := failure(err)
 	x.breakOff(e)
 	return e, f.Kind.String()

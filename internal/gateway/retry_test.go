@@ -220,3 +220,14 @@ func TestRetriesStayWithinTheSlots(t *testing.T) {
 		r.idle()
 	})
 }
+
+// A limit of the upstream's that is told inside a 200 is no more the caller's
+// than one that is told by the status.
+func TestLimitInsideAStream(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := setup(t, one(1, "retry: {attempts: 1}"), inTurn(events(`data: {"error":{"message":"Rate limit reached for org","type":"rate_limit_error","code":"rate_limit_exceeded"}}`+"\n\n")))
+		if a := r.ask(chatPath, streamAsk); a.status != 503 || code(t, a.body) != "upstream_rate_limited" || strings.Contains(a.body, "org") {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	})
+}

@@ -54,6 +54,7 @@ type key struct {
 	paused           time.Time // by a Retry-After
 	denied           time.Time // refused by the provider, until it is asked again
 	denials          int
+	refusals         int // 429s in a row
 }
 
 const (

@@ -65,7 +65,7 @@ func (c *Controller) judge(now time.Time, k *call, o *Outcome) {
 			d.breaker.Failure(now, false, 0)
 			break
 		}
-		q.denials, q.denied = 0, time.Time{}
+		q.denials, q.denied, q.refusals = 0, time.Time{}, 0
 		if c.good(now, k, o, present); d.told == breaker.Closed && d.auto == nil && !d.breaker.Warned() && !d.warned {
 			return // the usual case: nothing is different
 		}
@@ -102,9 +102,13 @@ func (c *Controller) judge(now time.Time, k *call, o *Outcome) {
 // out is taken down. Where nobody says what that was, it was requests.
 func (q *key) throttled(now time.Time, k *call, o *Outcome, until time.Time) {
 	pause := time.Time{}
-	if o.RetryAfter > 0 {
+	q.refusals++
+	switch over := q.refusals - refusalsInRow; {
+	case o.RetryAfter > 0:
 		pause = until
 		q.paused = latest(q.paused, until)
+	case over >= 0: // nothing at all comes through: asking less often says as much
+		q.paused = latest(q.paused, now.Add(min(time.Second<<min(over, 6), refusedMost)))
 	}
 	switch o.Scarce {
 	case ScarceDay:
@@ -146,6 +150,14 @@ func (c *Controller) good(now time.Time, k *call, o *Outcome, present bool) {
 		c.changed(Change{At: now, Deployment: d.name, ScaleUp: true})
 	}
 }
+
+// After so many 429s in a row, without a word of when, a key pauses: for a
+// second, then for twice as long each time, at most as long as a limit that has
+// come back should be noticed within.
+const (
+	refusalsInRow = 4
+	refusedMost   = 10 * time.Second
+)
 
 // leastTokens of output make a time by token.
 const leastTokens = 8

@@ -525,3 +525,27 @@ func TestAffinityToTheOther(t *testing.T) { // B129
 		t.Errorf("after the pause it went to %s, not back to %s", got.Deployment, first.Deployment)
 	}
 }
+
+// TestRefusedInARow: where every call meets a 429 and nobody says until when,
+// the provider is asked less and less often, and a single good answer ends that.
+func TestRefusedInARow(t *testing.T) {
+	const s = time.Second
+	p := deployments(Deployment{Name: "x", Concurrency: 4, Tier: 0}, Deployment{Name: "y", Concurrency: 4, Tier: 1})
+	d := newDesk(t, p)
+	asked := 0
+	for i := range 60 { // a request a second
+		at := time.Duration(i) * s
+		got := d.offer(at, Request{Deadline: after(at + 1300*time.Millisecond)})
+		if got.Deployment == "x" {
+			asked++
+			d.where(d.finish(at+s/100, got.ID, Outcome{Status: 429, Retryable: true}), got.ID)
+		}
+		d.good(at+s/2, got.ID)
+	}
+	if asked < 6 || asked > 15 {
+		t.Errorf("asked %d times in a minute of nothing but 429s", asked)
+	}
+	if wait := d.c.byName["x"].keys[0].paused.Sub(after(60 * s)); wait > refusedMost {
+		t.Errorf("it pauses for %v more", wait)
+	}
+}
