@@ -113,11 +113,15 @@ func TestWatchAtomicRename(t *testing.T) {
 // A burst of saves is one change: the last one.
 func TestWatchDebounces(t *testing.T) {
 	w := plainFile(t)
+	begun := time.Now()
 	for range 20 {
 		replace(t, w.path, fileWith("2s"))
 	}
 	write(t, w.path, []byte("half a fi"))
 	write(t, w.path, fileWith("3s"))
+	if took := time.Since(begun); took > settle {
+		t.Skipf("saving took %v, longer than changes are collected: this machine is too busy to show it", took)
+	}
 	w.wantDrain(3 * time.Second)
 	replace(t, w.path, fileWith("4s"))
 	w.wantDrain(4 * time.Second) // and nothing in between
