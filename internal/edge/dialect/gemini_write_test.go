@@ -56,7 +56,7 @@ func TestGeminiWriteRequest(t *testing.T) {
 			{Parts: []Part{{Kind: ToolResult, ID: "c", Failed: true, Parts: []Part{{Text: `{"y":3}`}, {Kind: Image, Media: "image/png", Data: "AAAA"}}}, {Text: "go on"}}}}},
 			`{"contents":[{"role":"user","parts":[{"text":"hi"}]},` +
 				`{"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{"a":1}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"b","name":"g","args":{}}}]},` +
-				`{"role":"user","parts":[{"functionResponse":{"id":"b","name":"g","response":{"output":"o\\nne"}}},{"functionResponse":{"id":"a","name":"f","response":{"x":2}}}]},` +
+				`{"role":"user","parts":[{"functionResponse":{"id":"b","name":"g","response":{"output":"o\nne"}}},{"functionResponse":{"id":"a","name":"f","response":{"x":2}}}]},` +
 				`{"role":"model","parts":[{"functionCall":{"id":"c","name":"h","args":{}},"thoughtSignature":"skip_thought_signature_validator"}]},` +
 				`{"role":"user","parts":[{"functionResponse":{"id":"c","name":"h","response":{"error":"{\"y\":3}"},"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]}},{"text":"go on"}]}]}`, nil},
 		{"a result that looks like an error", Request{Turns: []Turn{{Role: Assistant, Parts: []Part{{Kind: ToolCall, ID: "a", Name: "f"}}}, {Parts: []Part{{Kind: ToolResult, ID: "a", Parts: []Part{{Text: `{"error":1}`}}}, {Kind: ToolResult, ID: "z", Name: "z"}}}}},
