@@ -26,6 +26,12 @@ func TestChatSameForm(t *testing.T) {
 		`{"id":"c","choices":[{"index":0,"delta":{"reasoning_content":"a"},"finish_reason":null}],"usage":null}`,
 		`{"id":"c","choices":[{"index":0,"delta":{"content":"a","tool_calls":[{"index":0,"id":"i","function":{"name":"f"}}]},"finish_reason":null}],"usage":null}`,
 		`{"id":"c","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}],"usage":null`,
+		`{"id":"c","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}],"usage":null,"obfuscation":"xyz"}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"content":"bc"},"finish_reason":null}],"usage":null,"obfuscation":""}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"content":"d"},"finish_reason":null}],"usage":null,"obfuscation":"x\"}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"content":"d"},"finish_reason":null}],"usage":null,"obfuscation":"x","error":{"message":"m"}}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"content":"d"},"finish_reason":null}],"usage":null,"obfuscation":"x","error":"m"}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"content":"d"},"finish_reason":null}],"usage":null,"obfuscation":"x"`,
 		`{"error":{"message":"m"},"choices":[]}`,
 	}
 	read := func(r *chatReader, chunk string) (events []Event, failed bool) {
