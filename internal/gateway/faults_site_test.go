@@ -125,7 +125,6 @@ const oneTier = "    balance: round-robin"
 func placed(t *testing.T, first, second mock.Settings, settings, model, top string) *site {
 	t.Helper()
 	s := &site{}
-	var hosts []*http.Server
 	n := &wires{}
 	for i, u := range []struct {
 		far      *far
@@ -141,7 +140,6 @@ func placed(t *testing.T, first, second mock.Settings, settings, model, top stri
 			continue // started with the gateway
 		}
 		host, l := &http.Server{Handler: u.far}, n.listen(fmt.Sprintf("127.0.0.1:%d", 8001+i))
-		hosts = append(hosts, host)
 		go host.Serve(l)
 		t.Cleanup(func() { host.Close() })
 	}
