@@ -88,6 +88,53 @@ for (const [name, sdk] of Object.entries({openai6, openai7})) {
       }
     });
 
+    test('responses: whole, streamed, with a tool, from providers of several kinds', async (t) => {
+      const input = ask().messages[0].content;
+      for (const kind of ['openai', 'anthropic', 'gemini', 'azure']) {
+        const flags = {kind, mock: {'token-by-token': true}};
+        const whole = await dial((await start(t, flags)).url).responses.create({model: 'chat', input, store: false});
+        const stream = await dial((await start(t, flags)).url).responses.stream({model: 'chat', input, store: false});
+        let deltas = '';
+        stream.on('response.output_text.delta', (e) => { deltas += e.delta; });
+        const streamed = await stream.finalResponse();
+        assert.ok(whole.output_text.length > 0, kind);
+        assert.equal(deltas, whole.output_text, kind);
+        assert.equal(streamed.output[0].content[0].text, whole.output_text, kind); // 6 adds no output_text here
+        for (const {id, model, status, usage} of [whole, streamed]) {
+          assert.match(id, /^resp_/);
+          assert.deepEqual([model, status, usage.input_tokens, usage.output_tokens], ['chat', 'completed', 7, 40], kind);
+        }
+        const client = dial((await start(t, flags)).url);
+        const tools = [{type: 'function', strict: false, ...tool.function}];
+        const asked = {model: 'chat', store: false, tools, tool_choice: 'required', input: [{role: 'user', content: input}]};
+        for (const answer of [await client.responses.create(asked), await client.responses.stream(asked).finalResponse()]) {
+          const [call] = answer.output.filter((o) => o.type === 'function_call');
+          assert.equal(call.name, 'opening_hours');
+          assert.deepEqual(JSON.parse(call.arguments), {city: 'Zürich 北', days: 1}, kind);
+          const next = await client.responses.create({
+            ...asked, tool_choice: 'auto', input: [...asked.input, ...answer.output, {type: 'function_call_output', call_id: call.call_id, output: '9 to 17'}],
+          });
+          assert.ok(next.output_text.length > 0, kind);
+        }
+      }
+    });
+
+    test('responses: errors, and what is not kept', async (t) => {
+      const client = dial((await start(t)).url);
+      await assert.rejects(client.responses.create({model: 'none', input: 'a'}), sdk.NotFoundError);
+      await assert.rejects(client.responses.create({model: 'chat', input: 'a', previous_response_id: 'resp_1'}), (e) => {
+        assert.ok(e instanceof sdk.BadRequestError, e);
+        assert.deepEqual([e.code, e.param], ['unsupported_parameter', 'previous_response_id']);
+        assert.match(e.requestID, /^req_/);
+        return true;
+      });
+      await assert.rejects(client.responses.retrieve('resp_1'), sdk.NotFoundError);
+      const broken = dial((await start(t, {mock: {'token-by-token': true, faults: 'cut=6=1'}})).url);
+      await assert.rejects(async () => {
+        for await (const e of await broken.responses.create({model: 'chat', input: 'a', stream: true})) assert.ok(e);
+      }, (e) => e instanceof sdk.APIError || e.message === 'terminated' || assert.fail(`${e}`)); // 6 raises no error events here
+    });
+
     test('embeddings: base64, as the client asks by itself, and floats (B154)', async (t) => {
       const params = {model: 'chat', input: ['a ship', 'a café'], dimensions: 8};
       const packed = await dial((await start(t)).url).embeddings.create(params);
@@ -253,7 +300,7 @@ for (const [name, sdk] of Object.entries({openai6, openai7})) {
 
     test('a failure before the first token has a status', async (t) => {
       for (const [fault, status] of Object.entries({reset: 502, html: 502, empty: 502, 500: 500, 503: 503, 429: 503, 'error-event=0': 502})) {
-        const r = await start(t); // not one whose breaker has opened
+        const r = await start(t); // one that failed is not asked again at once
         await assert.rejects(dial(r.url).chat.completions.create({...ask(fault), stream: true}), (e) => e.status === status || assert.fail(`${fault}: ${e.status} ${e.message}`));
       }
     });

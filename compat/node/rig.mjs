@@ -67,7 +67,8 @@ export function startScript(t, text) {
 
 /**
  * Starts a gateway. Settings: mock (flags of the simulated upstream), upstream
- * (an address in its place), slots, prior, model, tenant and rest (YAML).
+ * (an address in its place), kind (of the provider, if not OpenAI's), slots,
+ * prior, model, tenant and rest (YAML).
  */
 export async function start(t, s = {}) {
   const upstream = s.upstream ?? await startMock(t, s.mock);
@@ -77,7 +78,7 @@ export async function start(t, s = {}) {
   const file = path.join(dir, 'spillway.yaml');
   writeFileSync(file, `
 drain: 1s
-providers: {gpu: {base_url: "${upstream}/v1"}}
+providers: {gpu: {base_url: "${upstream}${s.kind ? '' : '/v1'}", kind: ${s.kind ?? 'openai'}, api_key: sk-upstream-secret}}
 models:
   chat:
     deployments: [{provider: gpu, model: big-1-int8, concurrency: ${s.slots ?? 8}}]

@@ -13,15 +13,15 @@ import (
 // for a provider is told in the caller's words.
 var memberNames = map[wire.Surface]map[string]string{
 	wire.ChatCompletions: {
-		"parallel": "parallel_tool_calls", "effort": "reasoning_effort", "format": "response_format",
+		"parallel": "parallel_tool_calls", "max_output": "max_completion_tokens", "effort": "reasoning_effort", "format": "response_format",
 		"system": "messages", "turns": "messages",
 	},
 	wire.Messages: {
-		"parallel": "tool_choice.disable_parallel_tool_use", "effort": "output_config.effort", "budget": "thinking.budget_tokens",
+		"parallel": "tool_choice.disable_parallel_tool_use", "max_output": "max_tokens", "effort": "output_config.effort", "budget": "thinking.budget_tokens",
 		"format": "output_config.format", "stop": "stop_sequences", "user": "metadata.user_id", "turns": "messages",
 	},
 	wire.Responses: {
-		"parallel": "parallel_tool_calls", "effort": "reasoning.effort", "format": "text.format",
+		"parallel": "parallel_tool_calls", "max_output": "max_output_tokens", "effort": "reasoning.effort", "format": "text.format",
 		"system": "instructions", "turns": "input",
 	},
 }

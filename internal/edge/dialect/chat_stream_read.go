@@ -21,6 +21,7 @@ type chatReader struct {
 	buf    bytes.Buffer
 	data   []byte
 	chunk  chatChunk
+	form   sameForm // of the last chunk that said only text
 	events []Event
 	text   []byte // what the events of this chunk say
 

@@ -10,6 +10,10 @@ import (
 func (r *chatReader) scan(data []byte) *Error {
 	calls := r.chunk.calls[:0]
 	r.data, r.chunk = data, chatChunk{calls: calls}
+	if text := r.form.text(data); text != nil && r.begun {
+		r.chunk.hasChoice, r.chunk.content = true, text
+		return nil
+	}
 	r.buf = *bytes.NewBuffer(data)
 	r.dec.Reset(&r.buf, chatLenient...)
 	if r.dec.PeekKind() != '{' {
@@ -38,7 +42,16 @@ func (r *chatReader) scan(data []byte) *Error {
 	if err == nil && len(bytes.TrimSpace(data[r.dec.InputOffset():])) > 0 {
 		return malformed("", "the chunk goes on after the JSON object")
 	}
+	if err == nil && c.saysText() {
+		r.form.keep(data, c.content)
+	}
 	return chatScanned(err)
+}
+
+// saysText says that the chunk holds a piece of text and nothing else that counts.
+func (c *chatChunk) saysText() bool {
+	return len(c.content) > 0 && c.content[0] == '"' && string(c.object) != `"error"` && len(c.calls) == 0 &&
+		len(c.usage)+len(c.failure)+len(c.refusal)+len(c.thinking)+len(c.reasoning)+len(c.reason)+len(c.matched) == 0
 }
 
 func chatScanned(err error) *Error {

@@ -152,12 +152,12 @@ func (w *geminiWriter) generate(g *geminiGenerate) *Error {
 			return malformed("format.schema", "must be a JSON object")
 		}
 	}
-	switch {
-	case w.details["low"] && !w.details["high"]:
+	switch low, high := w.details["low"], w.details["high"]; {
+	case low && len(w.details) == 1:
 		g.Resolution = "MEDIA_RESOLUTION_LOW"
-	case w.details["high"] && !w.details["low"]:
+	case high && len(w.details) == 1:
 		g.Resolution = "MEDIA_RESOLUTION_HIGH"
-	case w.details["high"]: // one resolution counts for all
+	case low || high: // one resolution counts for all
 		r.drop("image detail")
 	}
 	if r.User != "" {

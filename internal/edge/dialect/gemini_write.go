@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -158,8 +159,8 @@ func (w *geminiWriter) turn(t *Turn) (out []geminiPart, err *Error) {
 }
 
 func (w *geminiWriter) media(p *Part) (geminiPart, *Error) {
-	if p.Kind == Image && p.Detail != "" {
-		w.details[p.Detail] = true
+	if p.Kind == Image {
+		w.details[cmp.Or(p.Detail, "auto")] = true
 	}
 	if p.Kind == Document && p.Name != "" {
 		w.r.drop("document name")
@@ -207,6 +208,9 @@ func (w *geminiWriter) result(p *Part) (geminiPart, *Error) {
 		q := &p.Parts[i]
 		switch {
 		case q.Kind == Text:
+			if text.Len() > 0 {
+				text.WriteByte('\n') // the words of two blocks are two words
+			}
 			text.WriteString(q.Text)
 		case q.Kind != Image && q.Kind != Document:
 			return geminiPart{}, unsupported("parts["+strconv.Itoa(i)+"]", "Gemini takes text, images and documents as tool results")

@@ -42,9 +42,11 @@ func TestGeminiWriteRequest(t *testing.T) {
 			said + `,"tools":[{"functionDeclarations":[{"name":"f"},{"name":"g"}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["g"]}}}`, nil},
 		{"none", Request{Turns: hi, Tools: []Tool{{Name: "f"}}, Choice: ChoiceNone, Parallel: new(false)},
 			said + `,"tools":[{"functionDeclarations":[{"name":"f"}]}],"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}}`, nil},
-		{"media", Request{Turns: []Turn{{Parts: []Part{{Kind: Image, Media: "image/png", Data: "AAAA", Detail: "low"}, {Kind: Image, URL: "https://x/y.webp"}, {Kind: Document, URL: "https://x/y"}, {Kind: Document, Media: "application/pdf", Data: "BB==", Name: "a.pdf"}}}}},
+		{"media", Request{Turns: []Turn{{Parts: []Part{{Kind: Image, Media: "image/png", Data: "AAAA", Detail: "low"}, {Kind: Image, URL: "https://x/y.webp", Detail: "low"}, {Kind: Document, URL: "https://x/y"}, {Kind: Document, Media: "application/pdf", Data: "BB==", Name: "a.pdf"}}}}},
 			`{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"fileData":{"mimeType":"image/webp","fileUri":"https://x/y.webp"}},{"fileData":{"fileUri":"https://x/y"}},{"inlineData":{"mimeType":"application/pdf","data":"BB=="}}]}],"generationConfig":{"mediaResolution":"MEDIA_RESOLUTION_LOW"}}`, []string{"document name"}},
 		{"details that differ", Request{Turns: []Turn{{Parts: []Part{{Kind: Image, Media: "image/png", Data: "A", Detail: "low"}, {Kind: Image, Media: "image/png", Data: "A", Detail: "high"}}}}},
+			`{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"A"}},{"inlineData":{"mimeType":"image/png","data":"A"}}]}]}`, []string{"image detail"}},
+		{"a detail of some", Request{Turns: []Turn{{Parts: []Part{{Kind: Image, Media: "image/png", Data: "A", Detail: "low"}, {Kind: Image, Media: "image/png", Data: "A"}}}}},
 			`{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"A"}},{"inlineData":{"mimeType":"image/png","data":"A"}}]}]}`, []string{"image detail"}},
 		{"a tool's round", Request{Turns: []Turn{hi[0],
 			{Role: Assistant, Parts: []Part{{Kind: ToolCall, ID: "a", Name: "f", Arguments: Raw(`{"a": 1}`)}, {Kind: ToolCall, ID: "b", Name: "g"}}},
@@ -54,7 +56,7 @@ func TestGeminiWriteRequest(t *testing.T) {
 			{Parts: []Part{{Kind: ToolResult, ID: "c", Failed: true, Parts: []Part{{Text: `{"y":3}`}, {Kind: Image, Media: "image/png", Data: "AAAA"}}}, {Text: "go on"}}}}},
 			`{"contents":[{"role":"user","parts":[{"text":"hi"}]},` +
 				`{"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{"a":1}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"b","name":"g","args":{}}}]},` +
-				`{"role":"user","parts":[{"functionResponse":{"id":"b","name":"g","response":{"output":"one"}}},{"functionResponse":{"id":"a","name":"f","response":{"x":2}}}]},` +
+				`{"role":"user","parts":[{"functionResponse":{"id":"b","name":"g","response":{"output":"o\nne"}}},{"functionResponse":{"id":"a","name":"f","response":{"x":2}}}]},` +
 				`{"role":"model","parts":[{"functionCall":{"id":"c","name":"h","args":{}},"thoughtSignature":"skip_thought_signature_validator"}]},` +
 				`{"role":"user","parts":[{"functionResponse":{"id":"c","name":"h","response":{"error":"{\"y\":3}"},"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]}},{"text":"go on"}]}]}`, nil},
 		{"a result that looks like an error", Request{Turns: []Turn{{Role: Assistant, Parts: []Part{{Kind: ToolCall, ID: "a", Name: "f"}}}, {Parts: []Part{{Kind: ToolResult, ID: "a", Parts: []Part{{Text: `{"error":1}`}}}, {Kind: ToolResult, ID: "z", Name: "z"}}}}},

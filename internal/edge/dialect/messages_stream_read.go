@@ -13,8 +13,13 @@ import (
 type messagesReader struct {
 	dec    jsontext.Decoder
 	buf    bytes.Buffer
+	data   []byte // of the event in hand
 	text   []byte // of the delta in hand
 	events []Event
+
+	form     sameForm  // of the last delta
+	formStep EventKind // what it was
+	formAt   int       // the provider's index of its block
 
 	begun, stopped, over, finished bool
 	usage                          Usage
@@ -46,6 +51,13 @@ func (r *messagesReader) Read(name, data []byte) ([]Event, error) {
 	if r.over {
 		return nil, nil
 	}
+	if text := r.form.text(data); text != nil {
+		if i := r.opened(r.formAt); i >= 0 {
+			r.say(i, r.formStep, text)
+			return r.events, nil
+		}
+	}
+	r.data = data
 	var e messagesRawEvent
 	if !r.take(data, &e) {
 		return nil, malformed("", "the event is not a JSON object")
@@ -156,12 +168,20 @@ func (r *messagesReader) find(e *messagesRawEvent) (int, *Error) {
 	if !ok {
 		return 0, malformed("index", "the event has none")
 	}
-	for i := range r.open {
-		if r.open[i].at == at {
-			return i, nil
-		}
+	if i := r.opened(at); i >= 0 {
+		return i, nil
 	}
 	return 0, malformed("index", "no block %d is open", at)
+}
+
+// opened is the place of an open block, by the provider's index, or -1.
+func (r *messagesReader) opened(at int) int {
+	for i := range r.open {
+		if r.open[i].at == at {
+			return i
+		}
+	}
+	return -1
 }
 
 func messagesIndex(v []byte) (n int, ok bool) {
@@ -215,13 +235,22 @@ func (r *messagesReader) delta(e *messagesRawEvent) *Error {
 	if messagesBare(text) == nil {
 		return malformed("delta", "the event has no text in it")
 	}
+	if len(e.kind) > 0 {
+		r.form.keep(r.data, text)
+		r.formStep, r.formAt = step, r.open[i].at
+	}
+	r.say(i, step, text)
+	return nil
+}
+
+// say adds a piece of text, or of what stands for it, to an open block.
+func (r *messagesReader) say(i int, step EventKind, text []byte) {
 	r.text, _ = jsontext.AppendUnquote(r.text[:0], text)
-	if len(r.text) == 0 {
-		return nil
+	if len(r.text) == 0 || r.open[i].index < 0 {
+		return
 	}
 	r.open[i].initial = nil
 	r.add(Event{Kind: step, Index: r.open[i].index, Text: r.text})
-	return nil
 }
 
 // begin reads message_start.

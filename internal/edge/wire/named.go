@@ -75,6 +75,9 @@ func (n *Named) response(name []byte, e *NamedEvent) {
 // Rewrite returns the event as the caller may see it, with the alias as its
 // model, written over dst if there is something to change.
 func (e *NamedEvent) Rewrite(alias string, dst []byte) []byte {
+	if e.model.absent() { // nearly all of a stream
+		return e.data
+	}
 	c := Chunk{data: e.data, model: e.model}
 	return c.Rewrite(alias, dst)
 }
