@@ -125,6 +125,12 @@ func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outco
 	if s := x.surface.wire; s == wire.Messages || s == wire.Responses {
 		return x.named(ev, buf, o, finished)
 	}
+	if len(ev.Name) == 0 {
+		var alike bool
+		if buf.frame, alike = buf.chunks.Pass(buf.frame[:0], ev.Data, x.record.AskedModel); alike {
+			return buf.frame, true
+		}
+	}
 	c := buf.chunks.Read(ev.Data)
 	if u, ok := c.Usage(); ok {
 		x.usage(u, o)

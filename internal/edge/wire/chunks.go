@@ -15,10 +15,27 @@ type Chunks struct {
 	previous int    // where the value before choices ends
 	isError  bool   // in the head, as in Chunk
 	finished bool   // there is a finish reason in the head
+	same     sameText
+}
+
+// Pass appends the framed event of a chunk that differs from the one that was
+// read last only in its text, as Rewrite makes it. It is false for any other
+// chunk, which is to be read.
+func (s *Chunks) Pass(dst, data []byte, alias string) ([]byte, bool) {
+	if !s.same.is(data) {
+		return dst, false
+	}
+	return s.same.frame(dst, data, alias), true
 }
 
 // Read is ReadChunk with the memory of the stream.
 func (s *Chunks) Read(data []byte) Chunk {
+	c := s.read(data)
+	s.same.keep(&c)
+	return c
+}
+
+func (s *Chunks) read(data []byte) Chunk {
 	c := Chunk{data: data}
 	m := members{data: data, over: true}
 	if len(s.head) > 0 && bytes.HasPrefix(data, s.head) {
@@ -51,4 +68,7 @@ func (s *Chunks) keep(c *Chunk, m *members) {
 }
 
 // Reset forgets the stream, for another one.
-func (s *Chunks) Reset() { s.head = s.head[:0] }
+func (s *Chunks) Reset() {
+	s.head = s.head[:0]
+	s.same.forget()
+}
