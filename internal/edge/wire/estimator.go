@@ -71,8 +71,8 @@ func (e *Estimator) Count(model string, body []byte) int64 {
 }
 
 // Learn takes what a provider reported for a request: its input tokens, those
-// from the cache included. It takes about two microseconds; call it when the
-// answer has been passed on. A report of nothing is ignored.
+// from the cache included. It takes about two microseconds, mostly much less once
+// the model is well known; call it when the answer has been passed on. A report of nothing is ignored.
 func (e *Estimator) Learn(model string, f *Features, input int64) {
 	if input <= 0 {
 		return
@@ -85,9 +85,18 @@ func (e *Estimator) Learn(model string, f *Features, input int64) {
 		}
 		e.mu.Unlock()
 	}
-	if l != nil {
+	if l != nil && !l.known(f, input) {
 		l.learn(f, math.Min(float64(input), maxCount))
 	}
+}
+
+// known says that a report tells nothing new: the model is well known, and this
+// is what was expected. Of those only some are taken, to follow slow changes.
+func (l *learner) known(f *Features, input int64) bool {
+	if n := l.seen.Add(1); n < wellKnown || n%oneIn == 0 {
+		return false
+	}
+	return math.Abs(float64(l.weights.Load().tokens(f)-input)) <= expected*float64(input)
 }
 
 // Learned returns how many reports of a model were taken, and how far estimates
@@ -106,6 +115,7 @@ func (e *Estimator) Learned(model string) (reports int64, off float64) {
 type learner struct {
 	how     Images
 	weights atomic.Pointer[weights] // a new one for each report, never changed
+	seen    atomic.Int64            // reports, taken or not
 
 	mu      sync.Mutex
 	cov     [numFeatures]weights // covariance of the weights
@@ -121,6 +131,9 @@ const (
 	common      = 0.3    // deviation that all weights of text share: tokens are larger or smaller
 	far         = 3.0    // deviations from which a report counts as far off
 	mostStrikes = 4      // of those in a row, after which what was learnt is given up
+	wellKnown   = 500    // reports after which a model is
+	oneIn       = 8      // of those that were expected is taken
+	expected    = 0.05   // relative error of a report that tells nothing new
 	memory      = 0.05   // weight of the last report in the mean error
 	mostHidden  = 16_000 // tokens of a provider's own prompt
 )
