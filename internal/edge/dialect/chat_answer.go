@@ -14,7 +14,7 @@ func readChatAnswer(body []byte) (*Answer, *Error) {
 	}
 	a := &Answer{}
 	var choice gjson.Result
-	err = chatMembers(root, func(name string, v gjson.Result) *Error {
+	err = eachMember(root, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "id":
 			a.ID = v.Str
@@ -27,7 +27,7 @@ func readChatAnswer(body []byte) (*Answer, *Error) {
 		case "error":
 			return malformed("", "an error, not an answer")
 		case "choices":
-			return chatItems(v, func(i int, v gjson.Result) *Error {
+			return eachItem(v, func(i int, v gjson.Result) *Error {
 				if choice = v; i > 0 || v.Get("index").Int() != 0 {
 					return unsupported("", "one choice was asked for")
 				}
@@ -43,7 +43,7 @@ func readChatAnswer(body []byte) (*Answer, *Error) {
 		return nil, malformed("choices", "there is no choice")
 	}
 	if err := a.chatChoice(choice); err != nil {
-		return nil, chatWithin(chatAt(err, 0), "choices")
+		return nil, within(atIndex(err, 0), "choices")
 	}
 	return a, nil
 }
@@ -51,12 +51,12 @@ func readChatAnswer(body []byte) (*Answer, *Error) {
 func (a *Answer) chatChoice(v gjson.Result) *Error {
 	var message, calls gjson.Result
 	reason, matched := "", ""
-	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "message":
 			message = v
 		case "finish_reason":
-			return chatString(v, &reason)
+			return readString(v, &reason)
 		case "stop_reason", "matched_stop": // of vLLM and SGLang; a token's number is of no use
 			matched = v.Str
 		}
@@ -66,16 +66,16 @@ func (a *Answer) chatChoice(v gjson.Result) *Error {
 		return err
 	}
 	var content, refusal, thinking, other string
-	err = chatMembers(message, func(name string, v gjson.Result) *Error {
+	err = eachMember(message, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "content":
 			return chatText(v, &content)
 		case "refusal":
-			return chatString(v, &refusal)
+			return readString(v, &refusal)
 		case "reasoning_content":
-			return chatString(v, &thinking)
+			return readString(v, &thinking)
 		case "reasoning":
-			return chatString(v, &other)
+			return readString(v, &other)
 		case "tool_calls":
 			calls = v
 		case "function_call":
@@ -84,7 +84,7 @@ func (a *Answer) chatChoice(v gjson.Result) *Error {
 		return nil
 	})
 	if err != nil {
-		return chatWithin(err, "message")
+		return within(err, "message")
 	}
 	if thinking == "" {
 		thinking = other
@@ -98,7 +98,7 @@ func (a *Answer) chatChoice(v gjson.Result) *Error {
 	if calls.Exists() {
 		before := len(a.Parts)
 		if err := a.chatToolCalls(calls, reason == "length"); err != nil {
-			return chatWithin(chatWithin(err, "tool_calls"), "message")
+			return within(within(err, "tool_calls"), "message")
 		}
 		called = len(a.Parts) > before
 	}
@@ -113,7 +113,7 @@ func chatText(v gjson.Result, to *string) *Error {
 		return nil
 	}
 	var all strings.Builder
-	err := chatItems(v, func(_ int, v gjson.Result) *Error {
+	err := eachItem(v, func(_ int, v gjson.Result) *Error {
 		kind, text := v.Get("type"), v.Get("text")
 		if kind.Str != "text" || text.Type != gjson.String {
 			return unsupported("type", "only text can be passed on")
@@ -128,7 +128,7 @@ func chatText(v gjson.Result, to *string) *Error {
 // chatToolCalls reads the calls. One whose arguments were cut by the cap of output
 // tokens is left out: they can be neither run nor, in most dialects, written.
 func (a *Answer) chatToolCalls(v gjson.Result, cut bool) *Error {
-	return chatItems(v, func(i int, v gjson.Result) *Error {
+	return eachItem(v, func(i int, v gjson.Result) *Error {
 		p := Part{Kind: ToolCall, ID: v.Get("id").Str}
 		if kind := v.Get("type").Str; kind != "" && kind != "function" {
 			return unsupported("type", "only calls of type function can be passed on")
@@ -137,7 +137,7 @@ func (a *Answer) chatToolCalls(v gjson.Result, cut bool) *Error {
 			if cut && err.Field == "arguments" {
 				return nil
 			}
-			return chatWithin(err, "function")
+			return within(err, "function")
 		}
 		if p.ID == "" {
 			p.ID = chatCallID(a.ID, i)

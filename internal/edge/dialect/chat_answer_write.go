@@ -22,7 +22,7 @@ func writeChatAnswer(a *Answer) ([]byte, *Error) {
 			calls = true
 		case Redacted: // means nothing to a reader
 		default:
-			return nil, chatWithin(chatAt(unsupported("", "chat completions cannot answer with this"), i), "parts")
+			return nil, within(atIndex(unsupported("", "chat completions cannot answer with this"), i), "parts")
 		}
 	}
 	b := chatAddString(append(make([]byte, 0, 512+content.Len()+thinking.Len()), '{'), "id", a.ID)

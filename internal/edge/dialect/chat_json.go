@@ -46,97 +46,7 @@ func chatSyntax(err error) *Error {
 	if se.Err != nil {
 		what = strings.TrimPrefix(se.Err.Error(), "jsontext: ")
 	}
-	e := malformed("", "not valid JSON: %s at byte %d", what, se.ByteOffset)
-	for name := range se.JSONPointer.Tokens() {
-		if len(e.Field) > 100 {
-			break // far enough to find the place
-		}
-		inner := malformed("", "")
-		if n, err := strconv.Atoi(name); err == nil {
-			chatAt(inner, n)
-		} else {
-			chatWithin(inner, name)
-			if e.Field != "" {
-				e.Field += "."
-			}
-		}
-		e.Field += inner.Field
-	}
-	return e
-}
-
-// chatWithin puts the name of the member before the path of an error inside it.
-func chatWithin(e *Error, name string) *Error {
-	if len(name) > 100 { // it came from outside and may be of any length
-		name = name[:100]
-	}
-	name = strings.ToValidUTF8(name, "")
-	if e.Field != "" && e.Field[0] != '[' {
-		name += "."
-	}
-	e.Field = name + e.Field
-	return e
-}
-
-// chatAt puts the index of the element before the path of an error inside it.
-func chatAt(e *Error, i int) *Error {
-	index := "[" + strconv.Itoa(i) + "]"
-	if e.Field != "" && e.Field[0] != '[' {
-		index += "."
-	}
-	e.Field = index + e.Field
-	return e
-}
-
-// chatMembers hands over the members of an object, but those that are null, which
-// is the same as absent. The errors of take get the member's name.
-func chatMembers(v gjson.Result, take func(name string, v gjson.Result) *Error) (err *Error) {
-	if !v.IsObject() {
-		return malformed("", "must be an object")
-	}
-	v.ForEach(func(name, v gjson.Result) bool {
-		if v.Type == gjson.Null {
-			return true
-		}
-		if err = take(name.Str, v); err != nil {
-			chatWithin(err, name.Str)
-		}
-		return err == nil
-	})
-	return err
-}
-
-// chatItems hands over the elements of an array. The errors of take get the index.
-func chatItems(v gjson.Result, take func(i int, v gjson.Result) *Error) (err *Error) {
-	if !v.IsArray() {
-		return malformed("", "must be an array")
-	}
-	i := 0
-	v.ForEach(func(_, v gjson.Result) bool {
-		if err = take(i, v); err != nil {
-			chatAt(err, i)
-		}
-		i++
-		return err == nil
-	})
-	return err
-}
-
-func chatString(v gjson.Result, to *string) *Error {
-	if v.Type != gjson.String {
-		return malformed("", "must be a string")
-	}
-	*to = v.Str
-	return nil
-}
-
-func chatBool(v gjson.Result, to **bool) *Error {
-	if !v.IsBool() {
-		return malformed("", "must be true or false")
-	}
-	is := v.Type == gjson.True
-	*to = &is
-	return nil
+	return malformed(pointed(se.JSONPointer), "not valid JSON: %s at byte %d", what, se.ByteOffset)
 }
 
 func chatFloat(v gjson.Result, to **float64) *Error {
@@ -161,15 +71,6 @@ func chatInt(v gjson.Result, to **int64) *Error {
 		}
 	}
 	return malformed("", "must be an integer of 64 bits")
-}
-
-// chatObject takes JSON that is passed on as it stands.
-func chatObject(v gjson.Result, to *Raw) *Error {
-	if !v.IsObject() {
-		return malformed("", "must be an object")
-	}
-	*to = Raw(v.Raw)
-	return nil
 }
 
 // isChatObject says whether text is one JSON object, as arguments must be.

@@ -18,7 +18,7 @@ func (p *chatRequestReader) messages(v gjson.Result) *Error {
 		return malformed("", "must not be empty")
 	}
 	afterTool := false
-	return chatItems(v, func(_ int, v gjson.Result) *Error {
+	return eachItem(v, func(_ int, v gjson.Result) *Error {
 		m, err := p.message(v)
 		if err != nil {
 			return err
@@ -46,10 +46,10 @@ func (p *chatRequestReader) messages(v gjson.Result) *Error {
 // message takes one message apart, before its role is known to matter.
 func (p *chatRequestReader) message(v gjson.Result) (m chatMessage, err *Error) {
 	var other string // reasoning, which some write for reasoning_content
-	err = chatMembers(v, func(name string, v gjson.Result) *Error {
+	err = eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "role":
-			return chatString(v, &m.role)
+			return readString(v, &m.role)
 		case "content":
 			m.content = v
 			return nil
@@ -60,15 +60,15 @@ func (p *chatRequestReader) message(v gjson.Result) (m chatMessage, err *Error) 
 		m.set = append(m.set, name)
 		switch name {
 		case "name":
-			return chatString(v, &m.name)
+			return readString(v, &m.name)
 		case "tool_call_id":
-			return chatString(v, &m.callID)
+			return readString(v, &m.callID)
 		case "refusal":
-			return chatString(v, &m.refusal)
+			return readString(v, &m.refusal)
 		case "reasoning_content":
-			return chatString(v, &m.thinking)
+			return readString(v, &m.thinking)
 		case "reasoning":
-			return chatString(v, &other)
+			return readString(v, &other)
 		case "tool_calls":
 			m.calls = v
 			return nil
@@ -153,7 +153,7 @@ func (p *chatRequestReader) assistant(m *chatMessage) *Error {
 	if m.calls.Exists() {
 		calls, err := p.toolCalls(m.calls)
 		if err != nil {
-			return chatWithin(err, "tool_calls")
+			return within(err, "tool_calls")
 		}
 		parts = append(parts, calls...)
 	}

@@ -21,7 +21,7 @@ func (p *chatRequestReader) content(m *chatMessage, kinds ...PartKind) (parts []
 	case !m.content.IsArray():
 		return nil, malformed("content", "must be a string or an array of parts")
 	}
-	err = chatItems(m.content, func(_ int, v gjson.Result) *Error {
+	err = eachItem(m.content, func(_ int, v gjson.Result) *Error {
 		part, err := p.part(v)
 		if err == nil && !slices.Contains(kinds, part.Kind) {
 			err = unsupported("type", "a message of role %s cannot hold this", m.role)
@@ -32,7 +32,7 @@ func (p *chatRequestReader) content(m *chatMessage, kinds ...PartKind) (parts []
 		return err
 	})
 	if err != nil {
-		return nil, chatWithin(err, "content")
+		return nil, within(err, "content")
 	}
 	return parts, nil
 }
@@ -45,14 +45,14 @@ var chatPartKinds = [...]string{"text", "refusal", "image_url", "file"}
 func (p *chatRequestReader) part(v gjson.Result) (part Part, err *Error) {
 	var kind, unknown string
 	var values [len(chatPartKinds)]gjson.Result
-	err = chatMembers(v, func(name string, v gjson.Result) *Error {
+	err = eachMember(v, func(name string, v gjson.Result) *Error {
 		if i := slices.Index(chatPartKinds[:], name); i >= 0 {
 			values[i] = v
 			return nil
 		}
 		switch name {
 		case "type":
-			return chatString(v, &kind)
+			return readString(v, &kind)
 		case "cache_control":
 			p.r.drop(name)
 		default:
@@ -74,17 +74,17 @@ func (p *chatRequestReader) part(v gjson.Result) (part Part, err *Error) {
 	case at < 0:
 		return part, unsupported("type", "only text, image_url and file can be passed on")
 	case unknown != "":
-		return part, chatWithin(chatUnknown(), unknown)
+		return part, within(chatUnknown(), unknown)
 	}
 	value := values[at]
 	switch {
 	case !value.Exists():
 		return part, malformed(kind, "you must provide it")
 	case kind == "text":
-		err = chatString(value, &part.Text)
+		err = readString(value, &part.Text)
 	case kind == "refusal":
 		part.Kind = Refusal
-		err = chatString(value, &part.Text)
+		err = readString(value, &part.Text)
 	case kind == "image_url":
 		part.Kind = Image
 		err = chatImage(value, &part)
@@ -93,19 +93,19 @@ func (p *chatRequestReader) part(v gjson.Result) (part Part, err *Error) {
 		err = chatFile(value, &part)
 	}
 	if err != nil {
-		return part, chatWithin(err, kind)
+		return part, within(err, kind)
 	}
 	return part, nil
 }
 
 func chatImage(v gjson.Result, part *Part) *Error {
 	var url string
-	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "url":
-			return chatString(v, &url)
+			return readString(v, &url)
 		case "detail":
-			if err := chatString(v, &part.Detail); err != nil {
+			if err := readString(v, &part.Detail); err != nil {
 				return err
 			}
 			if d := part.Detail; d != "low" && d != "high" && d != "auto" {
@@ -129,19 +129,19 @@ func chatImage(v gjson.Result, part *Part) *Error {
 		err = unsupported("", "must be an https or a data URL")
 	}
 	if err != nil {
-		return chatWithin(err, "url")
+		return within(err, "url")
 	}
 	return nil
 }
 
 func chatFile(v gjson.Result, part *Part) *Error {
 	var data string
-	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "filename":
-			return chatString(v, &part.Name)
+			return readString(v, &part.Name)
 		case "file_data":
-			return chatString(v, &data)
+			return readString(v, &data)
 		case "file_id":
 			return unsupported("", "a file kept at a provider cannot be passed on: send it as file_data")
 		}
@@ -154,7 +154,7 @@ func chatFile(v gjson.Result, part *Part) *Error {
 		return malformed("file_data", "you must provide it")
 	}
 	if err := chatDataURL(data, part); err != nil {
-		return chatWithin(err, "file_data")
+		return within(err, "file_data")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func readChatRequest(body []byte) (*Request, *Error) {
 		return nil, err
 	}
 	p := &chatRequestReader{calls: map[string]string{}}
-	if err := chatMembers(root, p.member); err != nil {
+	if err := eachMember(root, p.member); err != nil {
 		return nil, err
 	}
 	if p.r.Model == "" {
@@ -58,16 +58,16 @@ func (p *chatRequestReader) member(name string, v gjson.Result) *Error {
 	r := &p.r
 	switch name {
 	case "model":
-		return chatString(v, &r.Model)
+		return readString(v, &r.Model)
 	case "messages":
 		p.hasPrompt = true
 		return p.messages(v)
 	case "tools":
-		return chatItems(v, p.tool)
+		return eachItem(v, p.tool)
 	case "tool_choice":
 		return p.choice(v)
 	case "parallel_tool_calls":
-		return chatBool(v, &r.Parallel)
+		return readBoolAt(v, &r.Parallel)
 	case "max_tokens":
 		return chatInt(v, &p.limit)
 	case "max_completion_tokens":
@@ -91,11 +91,11 @@ func (p *chatRequestReader) member(name string, v gjson.Result) *Error {
 	case "stream":
 		return chatFlag(v, &r.Stream)
 	case "stream_options":
-		return chatMembers(v, p.streamOption)
+		return eachMember(v, p.streamOption)
 	case "user":
-		return chatString(v, &r.User)
+		return readString(v, &r.User)
 	case "safety_identifier":
-		return chatString(v, &p.safety)
+		return readString(v, &p.safety)
 	}
 	if slices.Contains(chatHints, name) {
 		r.drop(name)
@@ -170,16 +170,16 @@ func (p *chatRequestReader) stop(v gjson.Result) *Error {
 	if !v.IsArray() {
 		return malformed("", "must be a string or an array of strings")
 	}
-	return chatItems(v, func(_ int, v gjson.Result) *Error {
+	return eachItem(v, func(_ int, v gjson.Result) *Error {
 		var s string
-		err := chatString(v, &s)
+		err := readString(v, &s)
 		p.r.Stop = append(p.r.Stop, s)
 		return err
 	})
 }
 
 func (p *chatRequestReader) effort(v gjson.Result) *Error {
-	if err := chatString(v, &p.r.Effort); err != nil {
+	if err := readString(v, &p.r.Effort); err != nil {
 		return err
 	}
 	switch p.r.Effort {
@@ -192,10 +192,10 @@ func (p *chatRequestReader) effort(v gjson.Result) *Error {
 func (p *chatRequestReader) format(v gjson.Result) *Error {
 	var kind string
 	var schema gjson.Result
-	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "type":
-			return chatString(v, &kind)
+			return readString(v, &kind)
 		case "json_schema":
 			schema = v
 			return nil
@@ -216,8 +216,8 @@ func (p *chatRequestReader) format(v gjson.Result) *Error {
 		if !schema.Exists() {
 			return malformed("json_schema", "you must provide a schema")
 		}
-		if err := chatMembers(schema, p.formatSchema); err != nil {
-			return chatWithin(err, "json_schema")
+		if err := eachMember(schema, p.formatSchema); err != nil {
+			return within(err, "json_schema")
 		}
 		if f.Schema == nil {
 			return malformed("json_schema.schema", "you must provide a schema")
@@ -238,11 +238,11 @@ func (p *chatRequestReader) formatSchema(name string, v gjson.Result) *Error {
 	f := &p.r.Format
 	switch name {
 	case "name":
-		return chatString(v, &f.Name)
+		return readString(v, &f.Name)
 	case "schema":
-		return chatObject(v, &f.Schema)
+		return readObject(v, &f.Schema)
 	case "strict":
-		return chatBool(v, &f.Strict)
+		return readBoolAt(v, &f.Strict)
 	case "description":
 		return unsupported("", "write the description into the schema")
 	}
@@ -251,7 +251,7 @@ func (p *chatRequestReader) formatSchema(name string, v gjson.Result) *Error {
 
 func chatFlag(v gjson.Result, to *bool) *Error {
 	var is *bool
-	if err := chatBool(v, &is); err != nil {
+	if err := readBoolAt(v, &is); err != nil {
 		return err
 	}
 	*to = *is

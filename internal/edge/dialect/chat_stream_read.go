@@ -140,7 +140,7 @@ func (r *chatReader) take() *Error {
 	}
 	for i := range c.calls {
 		if err := r.call(&c.calls[i]); err != nil {
-			return chatWithin(chatWithin(chatAt(err, i), "tool_calls"), "choices[0].delta")
+			return within(within(atIndex(err, i), "tool_calls"), "choices[0].delta")
 		}
 	}
 	if len(c.reason) > len(`""`) && !r.finished {

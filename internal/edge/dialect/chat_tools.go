@@ -6,10 +6,10 @@ func (p *chatRequestReader) tool(_ int, v gjson.Result) *Error {
 	var kind string
 	var function gjson.Result
 	unknown := ""
-	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "type":
-			return chatString(v, &kind)
+			return readString(v, &kind)
 		case "function":
 			function = v
 		case "cache_control":
@@ -27,27 +27,27 @@ func (p *chatRequestReader) tool(_ int, v gjson.Result) *Error {
 	case kind != "function":
 		return unsupported("type", "only tools of type function can be passed on")
 	case unknown != "":
-		return chatWithin(chatUnknown(), unknown)
+		return within(chatUnknown(), unknown)
 	}
 	t := Tool{}
 	if err := chatFunction(function, &t); err != nil {
-		return chatWithin(err, "function")
+		return within(err, "function")
 	}
 	p.r.Tools = append(p.r.Tools, t)
 	return nil
 }
 
 func chatFunction(v gjson.Result, t *Tool) *Error {
-	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "name":
-			return chatString(v, &t.Name)
+			return readString(v, &t.Name)
 		case "description":
-			return chatString(v, &t.Description)
+			return readString(v, &t.Description)
 		case "parameters":
-			return chatObject(v, &t.Schema)
+			return readObject(v, &t.Schema)
 		case "strict":
-			return chatBool(v, &t.Strict)
+			return readBoolAt(v, &t.Strict)
 		}
 		return chatUnknown()
 	})
@@ -74,14 +74,14 @@ func (p *chatRequestReader) choice(v gjson.Result) *Error {
 	var kind string
 	var t Tool
 	unknown := ""
-	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "type":
-			return chatString(v, &kind)
+			return readString(v, &kind)
 		case "function":
-			return chatMembers(v, func(name string, v gjson.Result) *Error {
+			return eachMember(v, func(name string, v gjson.Result) *Error {
 				if name == "name" {
-					return chatString(v, &t.Name)
+					return readString(v, &t.Name)
 				}
 				return chatUnknown()
 			})
@@ -98,7 +98,7 @@ func (p *chatRequestReader) choice(v gjson.Result) *Error {
 	case kind != "function":
 		return unsupported("type", "only a function can be chosen")
 	case unknown != "":
-		return chatWithin(chatUnknown(), unknown)
+		return within(chatUnknown(), unknown)
 	case t.Name == "":
 		return malformed("function.name", "you must provide a name")
 	}
@@ -108,16 +108,16 @@ func (p *chatRequestReader) choice(v gjson.Result) *Error {
 
 // toolCalls reads the calls of one assistant message.
 func (p *chatRequestReader) toolCalls(v gjson.Result) (parts []Part, err *Error) {
-	err = chatItems(v, func(_ int, v gjson.Result) *Error {
+	err = eachItem(v, func(_ int, v gjson.Result) *Error {
 		part := Part{Kind: ToolCall}
 		kind, unknown := "function", ""
 		var function gjson.Result
-		err := chatMembers(v, func(name string, v gjson.Result) *Error {
+		err := eachMember(v, func(name string, v gjson.Result) *Error {
 			switch name {
 			case "id":
-				return chatString(v, &part.ID)
+				return readString(v, &part.ID)
 			case "type":
-				return chatString(v, &kind)
+				return readString(v, &kind)
 			case "function":
 				function = v
 			case "index": // of a stream, and kept by some clients
@@ -132,12 +132,12 @@ func (p *chatRequestReader) toolCalls(v gjson.Result) (parts []Part, err *Error)
 		case kind != "function":
 			return unsupported("type", "only calls of type function can be passed on")
 		case unknown != "":
-			return chatWithin(chatUnknown(), unknown)
+			return within(chatUnknown(), unknown)
 		case part.ID == "":
 			return malformed("id", "you must provide the id of the call")
 		}
 		if err := chatCalled(function, &part); err != nil {
-			return chatWithin(err, "function")
+			return within(err, "function")
 		}
 		p.calls[part.ID] = part.Name
 		parts = append(parts, part)
@@ -149,12 +149,12 @@ func (p *chatRequestReader) toolCalls(v gjson.Result) (parts []Part, err *Error)
 // chatCalled reads the name and the arguments of a call.
 func chatCalled(v gjson.Result, part *Part) *Error {
 	arguments := ""
-	err := chatMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "name":
-			return chatString(v, &part.Name)
+			return readString(v, &part.Name)
 		case "arguments":
-			return chatString(v, &arguments)
+			return readString(v, &arguments)
 		}
 		return chatUnknown()
 	})

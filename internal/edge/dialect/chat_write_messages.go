@@ -21,7 +21,7 @@ func (w *chatRequestWriter) messages() *Error {
 			err = w.user(t.Parts)
 		}
 		if err != nil {
-			return chatWithin(chatAt(err, i), "turns")
+			return within(atIndex(err, i), "turns")
 		}
 	}
 	w.said(nil)
@@ -38,7 +38,7 @@ func (w *chatRequestWriter) system() *Error {
 	}
 	for i, p := range w.r.System {
 		if p.Kind != Text {
-			return chatWithin(chatAt(unsupported("", "the system prompt can hold text only"), i), "system")
+			return within(atIndex(unsupported("", "the system prompt can hold text only"), i), "system")
 		}
 	}
 	w.b = append(w.b, `{"role":"system"`...)
@@ -56,16 +56,16 @@ func (w *chatRequestWriter) user(parts []Part) *Error {
 		switch p := &parts[i]; p.Kind {
 		case ToolResult:
 			if err := w.result(p); err != nil {
-				return chatWithin(chatAt(err, i), "parts")
+				return within(atIndex(err, i), "parts")
 			}
 		case Text, Image, Document:
 			said, err := chatSayable(*p)
 			if err != nil {
-				return chatWithin(chatAt(err, i), "parts")
+				return within(atIndex(err, i), "parts")
 			}
 			rest = append(rest, said)
 		default:
-			return chatWithin(chatAt(unsupported("", "the user cannot say this in chat completions"), i), "parts")
+			return within(atIndex(unsupported("", "the user cannot say this in chat completions"), i), "parts")
 		}
 	}
 	if len(rest) > 0 {
@@ -107,12 +107,12 @@ func (w *chatRequestWriter) result(p *Part) *Error {
 			}
 			said, err := chatSayable(q)
 			if err != nil {
-				return chatWithin(chatAt(err, i), "parts")
+				return within(atIndex(err, i), "parts")
 			}
 			moved = true
 			w.moved = append(w.moved, said)
 		default:
-			return chatWithin(chatAt(unsupported("", "a tool result can hold text, images and documents only"), i), "parts")
+			return within(atIndex(unsupported("", "a tool result can hold text, images and documents only"), i), "parts")
 		}
 	}
 	if moved {
@@ -146,7 +146,7 @@ func (w *chatRequestWriter) assistant(parts []Part) *Error {
 		case Thinking, Redacted:
 			w.r.drop("thinking")
 		default:
-			return chatWithin(chatAt(unsupported("", "the model cannot have said this in chat completions"), i), "parts")
+			return within(atIndex(unsupported("", "the model cannot have said this in chat completions"), i), "parts")
 		}
 	}
 	if len(texts) == 0 && refusal.Len() == 0 && calls == 0 {

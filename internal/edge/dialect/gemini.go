@@ -68,47 +68,13 @@ func geminiTake(signature, mark string) (text string, redacted bool) {
 	return mark + signature, false
 }
 
-// geminiAt puts a member's name, or an element's place, before the field of an error.
-func geminiAt(e *Error, name string) *Error {
-	if e.Field != "" && e.Field[0] != '[' {
-		name += "."
-	}
-	e.Field = name + e.Field
-	return e
-}
-
-// geminiMembers walks an object. A null is as good as nothing. Names are given
+// geminiMembers walks an object. Names are given
 // to take in camel case, because the API accepts both forms; an error's field
 // has the caller's.
-func geminiMembers(v gjson.Result, take func(name string, v gjson.Result) *Error) (err *Error) {
-	if !v.IsObject() {
-		return malformed("", "must be an object")
-	}
-	v.ForEach(func(name, v gjson.Result) bool {
-		if v.Type == gjson.Null {
-			return true
-		}
-		if err = take(geminiCamel(name.Str), v); err != nil {
-			geminiAt(err, name.Str)
-		}
-		return err == nil
+func geminiMembers(v gjson.Result, take func(name string, v gjson.Result) *Error) *Error {
+	return eachMember(v, func(name string, v gjson.Result) *Error {
+		return take(geminiCamel(name), v)
 	})
-	return err
-}
-
-func geminiElements(v gjson.Result, take func(i int, v gjson.Result) *Error) (err *Error) {
-	if !v.IsArray() {
-		return malformed("", "must be an array")
-	}
-	i := 0
-	v.ForEach(func(_, v gjson.Result) bool {
-		if err = take(i, v); err != nil {
-			geminiAt(err, "["+strconv.Itoa(i)+"]")
-		}
-		i++
-		return err == nil
-	})
-	return err
 }
 
 func geminiCamel(name string) string {
@@ -125,22 +91,6 @@ func geminiCamel(name string) string {
 		b = append(b, name[i])
 	}
 	return string(b)
-}
-
-func geminiString(v gjson.Result, to *string) *Error {
-	if v.Type != gjson.String {
-		return malformed("", "must be a string")
-	}
-	*to = v.Str
-	return nil
-}
-
-func geminiBool(v gjson.Result, to *bool) *Error {
-	if !v.IsBool() {
-		return malformed("", "must be true or false")
-	}
-	*to = v.Bool()
-	return nil
 }
 
 // geminiInt reads an integer, also as a string, as the API does.
@@ -170,9 +120,9 @@ func geminiFloat(v gjson.Result, to **float64) *Error {
 }
 
 func geminiStrings(v gjson.Result, to *[]string) *Error {
-	return geminiElements(v, func(_ int, v gjson.Result) *Error {
+	return eachItem(v, func(_ int, v gjson.Result) *Error {
 		var s string
-		err := geminiString(v, &s)
+		err := readString(v, &s)
 		*to = append(*to, s)
 		return err
 	})

@@ -187,7 +187,7 @@ func (gemini) ReadAnswer(body []byte) (*Answer, error) {
 	}
 	ids, called := geminiIDs{answer: c.id}, false
 	if c.parts.Exists() {
-		err := geminiElements(c.parts, func(_ int, v gjson.Result) *Error {
+		err := eachItem(c.parts, func(_ int, v gjson.Result) *Error {
 			p, err := readGeminiSaid(v)
 			if err != nil {
 				return err
@@ -199,7 +199,7 @@ func (gemini) ReadAnswer(body []byte) (*Answer, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, geminiAt(err, "candidates[0].content.parts")
+			return nil, within(err, "candidates[0].content.parts")
 		}
 	}
 	var ok bool

@@ -57,7 +57,7 @@ func (r *geminiRequest) config(name string, v gjson.Result) (err *Error) {
 			return nil
 		}
 	case "responseModalities":
-		return geminiElements(v, func(_ int, v gjson.Result) *Error {
+		return eachItem(v, func(_ int, v gjson.Result) *Error {
 			if v.Str != "TEXT" {
 				return unsupported("", "only TEXT can be asked of this model's provider")
 			}

@@ -51,21 +51,21 @@ func readGeminiPart(v gjson.Result) (p geminiPart, detail, unknown string, err *
 		switch name {
 		case "text":
 			p.Text = new(string)
-			return geminiString(v, p.Text)
+			return readString(v, p.Text)
 		case "thought":
-			return geminiBool(v, &p.Thought)
+			return readBool(v, &p.Thought)
 		case "thoughtSignature":
-			return geminiString(v, &p.Signature)
+			return readString(v, &p.Signature)
 		case "inlineData":
 			p.Inline = new(geminiBlob)
 			return geminiMembers(v, func(name string, v gjson.Result) *Error {
 				switch name {
 				case "mimeType":
-					return geminiString(v, &p.Inline.Media)
+					return readString(v, &p.Inline.Media)
 				case "data":
-					return geminiString(v, &p.Inline.Data)
+					return readString(v, &p.Inline.Data)
 				case "displayName":
-					return geminiString(v, &p.Inline.name)
+					return readString(v, &p.Inline.name)
 				}
 				return geminiUnknown()
 			})
@@ -74,11 +74,11 @@ func readGeminiPart(v gjson.Result) (p geminiPart, detail, unknown string, err *
 			return geminiMembers(v, func(name string, v gjson.Result) *Error {
 				switch name {
 				case "mimeType":
-					return geminiString(v, &p.File.Media)
+					return readString(v, &p.File.Media)
 				case "fileUri":
-					return geminiString(v, &p.File.URI)
+					return readString(v, &p.File.URI)
 				case "displayName":
-					return geminiString(v, &p.File.name)
+					return readString(v, &p.File.name)
 				}
 				return geminiUnknown()
 			})
@@ -122,9 +122,9 @@ func (c *geminiCall) read(v gjson.Result) *Error {
 	err := geminiMembers(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "id":
-			return geminiString(v, &c.ID)
+			return readString(v, &c.ID)
 		case "name":
-			return geminiString(v, &c.Name)
+			return readString(v, &c.Name)
 		case "args":
 			if !v.IsObject() {
 				return malformed("", "must be an object")
@@ -144,9 +144,9 @@ func (r *geminiCallResponse) read(v gjson.Result) *Error {
 	err := geminiMembers(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "id":
-			return geminiString(v, &r.ID)
+			return readString(v, &r.ID)
 		case "name":
-			return geminiString(v, &r.Name)
+			return readString(v, &r.Name)
 		case "response":
 			if !v.IsObject() {
 				return malformed("", "must be an object")
@@ -154,13 +154,13 @@ func (r *geminiCallResponse) read(v gjson.Result) *Error {
 			r.Response = jsontext.Value(v.Raw)
 			return nil
 		case "parts":
-			return geminiElements(v, func(_ int, v gjson.Result) *Error {
+			return eachItem(v, func(_ int, v gjson.Result) *Error {
 				part, _, unknown, err := readGeminiPart(v)
 				switch {
 				case err != nil:
 					return err
 				case unknown != "":
-					return geminiAt(geminiUnknown(), unknown)
+					return within(geminiUnknown(), unknown)
 				case part.Inline == nil && part.File == nil:
 					return malformed("", "must have inlineData")
 				}

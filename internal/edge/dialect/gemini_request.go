@@ -36,18 +36,18 @@ func (gemini) ReadRequest(body []byte) (*Request, error) {
 func (r *geminiRequest) member(name string, v gjson.Result) *Error {
 	switch name {
 	case "model":
-		err := geminiString(v, &r.Model)
+		err := readString(v, &r.Model)
 		r.Model = strings.TrimPrefix(r.Model, "models/")
 		return err
 	case "contents":
 		if v.IsObject() { // one content is taken for a list of it
 			return r.content(v)
 		}
-		return geminiElements(v, func(_ int, v gjson.Result) *Error { return r.content(v) })
+		return eachItem(v, func(_ int, v gjson.Result) *Error { return r.content(v) })
 	case "systemInstruction":
 		return r.system(v)
 	case "tools":
-		return geminiElements(v, func(_ int, v gjson.Result) *Error { return geminiMembers(v, r.tool) })
+		return eachItem(v, func(_ int, v gjson.Result) *Error { return geminiMembers(v, r.tool) })
 	case "toolConfig":
 		return geminiMembers(v, func(name string, v gjson.Result) *Error {
 			if name != "functionCallingConfig" {
@@ -58,7 +58,7 @@ func (r *geminiRequest) member(name string, v gjson.Result) *Error {
 	case "generationConfig":
 		return geminiMembers(v, r.config)
 	case "safetySettings":
-		return geminiElements(v, func(_ int, v gjson.Result) *Error { return r.safety(v) })
+		return eachItem(v, func(_ int, v gjson.Result) *Error { return r.safety(v) })
 	case "labels":
 		r.drop(name)
 		return nil
@@ -97,7 +97,7 @@ func (r *geminiRequest) system(v gjson.Result) *Error {
 				case err != nil:
 					return err
 				case unknown != "":
-					return geminiAt(geminiUnknown(), unknown)
+					return within(geminiUnknown(), unknown)
 				case p.Text == nil:
 					return unsupported("", "a system instruction is text only")
 				}
@@ -114,7 +114,7 @@ func geminiParts(v gjson.Result, take func(v gjson.Result) *Error) *Error {
 	if v.IsObject() {
 		return take(v)
 	}
-	return geminiElements(v, func(_ int, v gjson.Result) *Error { return take(v) })
+	return eachItem(v, func(_ int, v gjson.Result) *Error { return take(v) })
 }
 
 func (r *geminiRequest) content(v gjson.Result) *Error {
@@ -144,7 +144,7 @@ func (r *geminiRequest) content(v gjson.Result) *Error {
 		return malformed("parts", "must be given")
 	}
 	if err := geminiParts(parts, func(v gjson.Result) *Error { return r.part(&turn, v) }); err != nil {
-		return geminiAt(err, "parts")
+		return within(err, "parts")
 	}
 	r.Turns = append(r.Turns, turn)
 	return nil
@@ -156,7 +156,7 @@ func (r *geminiRequest) part(turn *Turn, v gjson.Result) *Error {
 	case err != nil:
 		return err
 	case unknown != "":
-		return geminiAt(geminiUnknown(), unknown)
+		return within(geminiUnknown(), unknown)
 	case p.Response != nil:
 		return r.result(turn, p.Response)
 	case p.Inline != nil || p.File != nil:
@@ -200,7 +200,7 @@ func (r *geminiRequest) result(turn *Turn, f *geminiCallResponse) *Error {
 	for i := range f.Parts {
 		part, err := f.Parts[i].media()
 		if err != nil {
-			return geminiAt(err, "functionResponse.parts")
+			return within(err, "functionResponse.parts")
 		}
 		out.Parts = append(out.Parts, part)
 	}
@@ -239,14 +239,14 @@ func (r *geminiRequest) tool(name string, v gjson.Result) *Error {
 	if name != "functionDeclarations" {
 		return geminiUnknown() // tools that the provider runs
 	}
-	return geminiElements(v, func(_ int, v gjson.Result) *Error {
+	return eachItem(v, func(_ int, v gjson.Result) *Error {
 		var t Tool
 		err := geminiMembers(v, func(name string, v gjson.Result) (err *Error) {
 			switch name {
 			case "name":
-				return geminiString(v, &t.Name)
+				return readString(v, &t.Name)
 			case "description":
-				return geminiString(v, &t.Description)
+				return readString(v, &t.Description)
 			case "parameters":
 				t.Schema, err = appendGeminiSchema(nil, v, 0)
 				return err

@@ -67,7 +67,7 @@ func appendGeminiSchema(dst []byte, v gjson.Result, depth int) ([]byte, *Error) 
 		case "anyOf":
 			name(key)
 			dst = append(dst, '[')
-			err = geminiElements(v, func(i int, v gjson.Result) (err *Error) {
+			err = eachItem(v, func(i int, v gjson.Result) (err *Error) {
 				if i > 0 {
 					dst = append(dst, ',')
 				}
@@ -84,7 +84,7 @@ func appendGeminiSchema(dst []byte, v gjson.Result, depth int) ([]byte, *Error) 
 			v.ForEach(func(key, v gjson.Result) bool { // names of the caller's own: not in camel case
 				name(key.Str)
 				if dst, err = appendGeminiSchema(dst, v, depth+1); err != nil {
-					geminiAt(err, key.Str)
+					within(err, key.Str)
 				}
 				return err == nil
 			})

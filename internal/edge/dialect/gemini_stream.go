@@ -58,8 +58,8 @@ func (r *geminiReader) Read(_, data []byte) ([]Event, error) {
 		r.add(Event{Kind: Begin, ID: c.id, Model: c.model, Created: c.created, Usage: r.usage})
 	}
 	if c.parts.Exists() {
-		if err := geminiElements(c.parts, func(_ int, v gjson.Result) *Error { return r.part(v) }); err != nil {
-			return nil, geminiAt(err, "candidates[0].content.parts")
+		if err := eachItem(c.parts, func(_ int, v gjson.Result) *Error { return r.part(v) }); err != nil {
+			return nil, within(err, "candidates[0].content.parts")
 		}
 	}
 	if c.finish == "" && c.blocked == "" {

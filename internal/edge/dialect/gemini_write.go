@@ -74,7 +74,7 @@ func (gemini) WriteRequest(r *Request) ([]byte, error) {
 	for i := range r.Turns {
 		parts, err := w.turn(&r.Turns[i])
 		if err != nil {
-			return nil, geminiAt(err, "turns["+strconv.Itoa(i)+"]")
+			return nil, within(atIndex(err, i), "turns")
 		}
 		role := "user"
 		if r.Turns[i].Role == Assistant {
@@ -151,7 +151,7 @@ func (w *geminiWriter) turn(t *Turn) (out []geminiPart, err *Error) {
 			err = unsupported("kind", "Gemini has no such part")
 		}
 		if err != nil {
-			return nil, geminiAt(err, "parts["+strconv.Itoa(i)+"]")
+			return nil, within(atIndex(err, i), "parts")
 		}
 		out = append(out, part)
 	}
@@ -219,7 +219,7 @@ func (w *geminiWriter) result(p *Part) (geminiPart, *Error) {
 		default:
 			part, err := w.media(q)
 			if err != nil {
-				return part, geminiAt(err, "parts["+strconv.Itoa(i)+"]")
+				return part, within(atIndex(err, i), "parts")
 			}
 			out.Parts = append(out.Parts, part)
 		}

@@ -133,11 +133,11 @@ func (messages) WriteAnswer(a *Answer) ([]byte, error) {
 			case a.Stop == StopLength:
 				continue // cut off in its arguments: there is no call to make of it
 			default:
-				return nil, messagesIn("parts", messagesItem(i, malformed("arguments", "the model's arguments are not a JSON object")))
+				return nil, within(atIndex(malformed("arguments", "the model's arguments are not a JSON object"), i), "parts")
 			}
 			calls = true
 		default:
-			return nil, messagesIn("parts", messagesItem(i, unsupported("", "the messages API has no such block in an answer")))
+			return nil, within(atIndex(unsupported("", "the messages API has no such block in an answer"), i), "parts")
 		}
 		w.Content = append(w.Content, b)
 	}

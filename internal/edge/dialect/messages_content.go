@@ -17,7 +17,7 @@ func (r *messagesRequest) content(v gjson.Result, in string) ([]Part, *Error) {
 		return nil, malformed("", "must be a string or an array of blocks")
 	}
 	var parts []Part
-	err := messagesItems(v, func(v gjson.Result) *Error {
+	err := eachItem(v, func(_ int, v gjson.Result) *Error {
 		var p Part
 		err := r.block(v, in, &p)
 		parts = append(parts, p)
@@ -65,7 +65,7 @@ func (r *messagesRequest) text(v gjson.Result, p *Part) *Error {
 	return r.members(v, "text", func(name string, v gjson.Result) *Error {
 		switch name {
 		case "text":
-			return messagesString(v, &p.Text)
+			return readString(v, &p.Text)
 		case "citations": // of an earlier answer: the text stands without them
 			if v.IsArray() && v.Raw != "[]" {
 				r.drop(name)
@@ -80,7 +80,7 @@ func (r *messagesRequest) text(v gjson.Result, p *Part) *Error {
 // mark, and must have the member need.
 func (r *messagesRequest) members(v gjson.Result, need string, take func(name string, v gjson.Result) *Error) *Error {
 	found := false
-	err := messagesMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		found = found || name == need
 		switch name {
 		case "type":
@@ -108,7 +108,7 @@ func (r *messagesRequest) file(v gjson.Result, kind string, p *Part) *Error {
 		case name == "source":
 			return r.source(v, p)
 		case name == "title" && p.Kind == Document:
-			return messagesString(v, &p.Name)
+			return readString(v, &p.Name)
 		case name == "citations" && p.Kind == Document:
 			if v.IsObject() && v.Get("enabled").Type != gjson.True {
 				return nil
@@ -165,7 +165,7 @@ func (r *messagesRequest) toolUse(v gjson.Result, p *Part) *Error {
 		case "name":
 			return messagesWord(v, &p.Name)
 		case "input":
-			return messagesObject(v, &p.Arguments)
+			return readObject(v, &p.Arguments)
 		case "caller": // the model itself, which goes without saying
 			if v.Get("type").Str == "direct" {
 				return nil
@@ -201,7 +201,7 @@ func (r *messagesRequest) toolResult(v gjson.Result, p *Part) *Error {
 		case "tool_use_id":
 			return messagesToolID(v, p)
 		case "is_error":
-			return messagesBool(v, &p.Failed)
+			return readBool(v, &p.Failed)
 		case "content":
 			p.Parts, err = r.content(v, "tool_result")
 			return err
@@ -241,9 +241,9 @@ func (r *messagesRequest) thought(v gjson.Result, kind string, p *Part) *Error {
 		case name == "data" && p.Kind == Redacted:
 			return messagesWord(v, &p.Data)
 		case name == "thinking" && p.Kind == Thinking:
-			return messagesString(v, &p.Text)
+			return readString(v, &p.Text)
 		case name == "signature" && p.Kind == Thinking:
-			return messagesString(v, &p.Signature)
+			return readString(v, &p.Signature)
 		}
 		return messagesUnknown()
 	})

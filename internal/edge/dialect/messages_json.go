@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/gjson"
@@ -30,96 +28,16 @@ func messagesParse(body []byte) (gjson.Result, *Error) {
 	var at *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &at) && errors.Is(err, jsontext.ErrDuplicateName):
-		return gjson.Result{}, malformed(messagesPath(at.JSONPointer), "the name comes twice in one object")
+		return gjson.Result{}, malformed(pointed(at.JSONPointer), "the name comes twice in one object")
 	case errors.As(err, &at):
-		return gjson.Result{}, malformed(messagesPath(at.JSONPointer), "the request body is not valid JSON at byte %d: %v", at.ByteOffset, at.Err)
+		return gjson.Result{}, malformed(pointed(at.JSONPointer), "the request body is not valid JSON at byte %d: %v", at.ByteOffset, at.Err)
 	}
 	return gjson.Result{}, malformed("", "the request body is not valid JSON: it ends early")
-}
-
-// messagesPath writes a JSON pointer as errors name a member, down to a depth
-// that members of a request can have.
-func messagesPath(p jsontext.Pointer) string {
-	const deepest = 12
-	var tokens []string
-	for t := range p.Tokens() {
-		if tokens = append(tokens, t); len(tokens) == deepest {
-			break
-		}
-	}
-	e := &Error{}
-	for i := len(tokens) - 1; i >= 0; i-- {
-		if n, err := strconv.Atoi(tokens[i]); err == nil {
-			e = messagesItem(n, e)
-		} else {
-			e = messagesIn(tokens[i], e)
-		}
-	}
-	return e.Field
-}
-
-// messagesIn puts the name of a member before the path of an error in it. Paths
-// are made on the way back, so that a request without errors makes none.
-func messagesIn(name string, err *Error) *Error {
-	if err == nil {
-		return nil
-	}
-	const most = 64 // bytes; a caller's own word is not relayed without bound
-	if len(name) > most {
-		name = strings.ToValidUTF8(name[:most], "") + "..."
-	}
-	if err.Field != "" && err.Field[0] != '[' {
-		name += "."
-	}
-	err.Field = name + err.Field
-	return err
-}
-
-// messagesItem does the same for the item of an array.
-func messagesItem(i int, err *Error) *Error {
-	return messagesIn("["+strconv.Itoa(i)+"]", err)
-}
-
-// messagesMembers walks through the members of an object. Explicit null is as
-// good as absent.
-func messagesMembers(v gjson.Result, take func(name string, v gjson.Result) *Error) (err *Error) {
-	if !v.IsObject() {
-		return malformed("", "must be an object")
-	}
-	v.ForEach(func(name, m gjson.Result) bool {
-		if m.Type != gjson.Null {
-			err = messagesIn(name.Str, take(name.Str, m))
-		}
-		return err == nil
-	})
-	return err
-}
-
-// messagesItems walks through an array.
-func messagesItems(v gjson.Result, take func(v gjson.Result) *Error) (err *Error) {
-	if !v.IsArray() {
-		return malformed("", "must be an array")
-	}
-	i := 0
-	v.ForEach(func(_, m gjson.Result) bool {
-		err = messagesItem(i, take(m))
-		i++
-		return err == nil
-	})
-	return err
 }
 
 // messagesUnknown is the answer to a member that has no place in the neutral form.
 func messagesUnknown() *Error {
 	return unsupported("", "cannot be said to a provider of another API; leave it out, or use a model whose provider speaks messages")
-}
-
-func messagesString(v gjson.Result, to *string) *Error {
-	if v.Type != gjson.String {
-		return malformed("", "must be a string")
-	}
-	*to = v.Str
-	return nil
 }
 
 // messagesWord reads a string that may not be empty.
@@ -129,19 +47,6 @@ func messagesWord(v gjson.Result, to *string) *Error {
 	}
 	*to = v.Str
 	return nil
-}
-
-func messagesBool(v gjson.Result, to *bool) *Error {
-	if !v.IsBool() {
-		return malformed("", "must be true or false")
-	}
-	*to = v.Bool()
-	return nil
-}
-
-func messagesBoolAt(v gjson.Result, to **bool) *Error {
-	*to = new(bool)
-	return messagesBool(v, *to)
 }
 
 // messagesInteger reads a whole number of at least least, also written as 1e3.
@@ -161,15 +66,6 @@ func messagesFloat(v gjson.Result, to **float64) *Error {
 	}
 	f := v.Num
 	*to = &f
-	return nil
-}
-
-// messagesObject keeps an object as it stands.
-func messagesObject(v gjson.Result, to *Raw) *Error {
-	if !v.IsObject() {
-		return malformed("", "must be an object")
-	}
-	*to = Raw(v.Raw)
 	return nil
 }
 

@@ -20,7 +20,7 @@ func (messages) ReadRequest(body []byte) (*Request, error) {
 		return nil, err
 	}
 	r := messagesRequest{Request: &Request{}}
-	if err := messagesMembers(v, r.member); err != nil {
+	if err := eachMember(v, r.member); err != nil {
 		return nil, err
 	}
 	if err := r.finish(); err != nil {
@@ -35,7 +35,7 @@ func (r *messagesRequest) member(name string, v gjson.Result) *Error {
 	case "model":
 		return messagesWord(v, &r.Model)
 	case "stream":
-		return messagesBool(v, &r.Stream)
+		return readBool(v, &r.Stream)
 	case "max_tokens":
 		if v.Type == gjson.Number && v.Num == 0 {
 			return unsupported("", "0, which only fills a cache, cannot be said to a provider of another API")
@@ -48,7 +48,7 @@ func (r *messagesRequest) member(name string, v gjson.Result) *Error {
 	case "top_k":
 		return messagesInteger(v, 0, &r.TopK)
 	case "stop_sequences":
-		return messagesItems(v, func(v gjson.Result) *Error {
+		return eachItem(v, func(_ int, v gjson.Result) *Error {
 			var s string
 			err := messagesWord(v, &s)
 			r.Stop = append(r.Stop, s)
@@ -57,15 +57,15 @@ func (r *messagesRequest) member(name string, v gjson.Result) *Error {
 	case "system":
 		return r.readSystem(v)
 	case "messages":
-		return messagesItems(v, r.turn)
+		return eachItem(v, r.turn)
 	case "tools":
-		return messagesItems(v, r.tool)
+		return eachItem(v, r.tool)
 	case "tool_choice":
 		return r.choice(v)
 	case "thinking":
 		return r.readThinking(v)
 	case "output_config":
-		return messagesMembers(v, func(name string, v gjson.Result) *Error {
+		return eachMember(v, func(name string, v gjson.Result) *Error {
 			switch name {
 			case "effort":
 				return r.readEffort(v)
@@ -77,9 +77,9 @@ func (r *messagesRequest) member(name string, v gjson.Result) *Error {
 	case "output_format": // the same as output_config.format, in its first beta
 		return r.format(v)
 	case "metadata":
-		return messagesMembers(v, func(name string, v gjson.Result) *Error {
+		return eachMember(v, func(name string, v gjson.Result) *Error {
 			if name == "user_id" {
-				return messagesString(v, &r.User)
+				return readString(v, &r.User)
 			}
 			return messagesUnknown()
 		})
@@ -152,13 +152,13 @@ func (r *messagesRequest) readSystem(v gjson.Result) *Error {
 
 // turn reads one message. System messages are possible before all others: later
 // ones have a place in the order that the neutral form cannot keep.
-func (r *messagesRequest) turn(v gjson.Result) *Error {
+func (r *messagesRequest) turn(_ int, v gjson.Result) *Error {
 	var role string
 	var content gjson.Result
-	err := messagesMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "role":
-			return messagesString(v, &role)
+			return readString(v, &role)
 		case "content":
 			content = v
 			return nil
@@ -173,7 +173,7 @@ func (r *messagesRequest) turn(v gjson.Result) *Error {
 	}
 	parts, err := r.content(content, role)
 	if err != nil {
-		return messagesIn("content", err)
+		return within(err, "content")
 	}
 	switch role {
 	case "user":
@@ -193,12 +193,12 @@ func (r *messagesRequest) turn(v gjson.Result) *Error {
 
 // tool reads one tool. Tools that Anthropic runs, or knows the form of, exist
 // only there.
-func (r *messagesRequest) tool(v gjson.Result) *Error {
+func (r *messagesRequest) tool(_ int, v gjson.Result) *Error {
 	if kind := messagesType(v); kind != "" && kind != "custom" {
 		return unsupported("type", "the tool %.64q exists only at its provider; declare a custom tool, or use a model whose provider speaks messages", kind)
 	}
 	var t Tool
-	err := messagesMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "type":
 			var kind string
@@ -206,11 +206,11 @@ func (r *messagesRequest) tool(v gjson.Result) *Error {
 		case "name":
 			return messagesWord(v, &t.Name)
 		case "description":
-			return messagesString(v, &t.Description)
+			return readString(v, &t.Description)
 		case "input_schema":
-			return messagesObject(v, &t.Schema)
+			return readObject(v, &t.Schema)
 		case "strict":
-			return messagesBoolAt(v, &t.Strict)
+			return readBoolAt(v, &t.Strict)
 		case "cache_control", "eager_input_streaming":
 			r.drop(name)
 			return nil
@@ -242,7 +242,7 @@ func (r *messagesRequest) tool(v gjson.Result) *Error {
 }
 
 func (r *messagesRequest) choice(v gjson.Result) *Error {
-	err := messagesMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "type":
 			switch v.Str {
@@ -261,7 +261,7 @@ func (r *messagesRequest) choice(v gjson.Result) *Error {
 		case "name":
 			return messagesWord(v, &r.ChoiceName)
 		case "disable_parallel_tool_use":
-			err := messagesBoolAt(v, &r.Parallel)
+			err := readBoolAt(v, &r.Parallel)
 			*r.Parallel = !*r.Parallel
 			return err
 		}
@@ -290,12 +290,12 @@ func (r *messagesRequest) format(v gjson.Result) *Error {
 	}
 	strict := true
 	r.Format = Format{Kind: FormatSchema, Strict: &strict}
-	err := messagesMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch name {
 		case "type":
 			return nil
 		case "schema":
-			return messagesObject(v, &r.Format.Schema)
+			return readObject(v, &r.Format.Schema)
 		}
 		return messagesUnknown()
 	})

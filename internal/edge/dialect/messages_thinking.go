@@ -38,7 +38,7 @@ func (r *messagesRequest) readThinking(v gjson.Result) *Error {
 	default:
 		return unsupported("type", "must be enabled, disabled or adaptive")
 	}
-	err := messagesMembers(v, func(name string, v gjson.Result) *Error {
+	err := eachMember(v, func(name string, v gjson.Result) *Error {
 		switch {
 		case name == "type":
 			return nil

@@ -106,7 +106,7 @@ func (w *messagesBody) check(r *Request) *Error {
 	}
 	for i, s := range r.Stop {
 		if messagesBlank(s) {
-			return messagesIn("stop", messagesItem(i, unsupported("", "the messages API takes no stop sequence of white space alone")))
+			return within(atIndex(unsupported("", "the messages API takes no stop sequence of white space alone"), i), "stop")
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func (w *messagesBody) writeTurns(r *Request) *Error {
 				b, err := messagesWriteBlock(r, p, role)
 				switch {
 				case err != nil:
-					return messagesIn("turns", messagesItem(i, messagesIn("parts", messagesItem(j, err))))
+					return within(atIndex(within(atIndex(err, j), "parts"), i), "turns")
 				case b.Type == "tool_result":
 					results = append(results, b)
 				case b.Type != "":
@@ -162,7 +162,7 @@ func messagesRole(r Role) string {
 // no choice to write.
 func (w *messagesBody) writeTools(r *Request) *Error {
 	for i, t := range r.Tools {
-		at := func(err *Error) *Error { return messagesIn("tools", messagesItem(i, err)) }
+		at := func(err *Error) *Error { return within(atIndex(err, i), "tools") }
 		if !messagesName(t.Name) || len(t.Name) > 128 {
 			return at(unsupported("name", "the messages API takes names of 1 to 128 letters, digits, _ and -"))
 		}
@@ -295,11 +295,11 @@ func messagesWriteResult(r *Request, parts []Part) (any, *Error) {
 		switch parts[i].Kind {
 		case Text, Image, Document:
 		default:
-			return nil, messagesIn("parts", messagesItem(i, unsupported("", "a tool's result can only be text, images and documents")))
+			return nil, within(atIndex(unsupported("", "a tool's result can only be text, images and documents"), i), "parts")
 		}
 		b, err := messagesWriteBlock(r, &parts[i], User)
 		if err != nil {
-			return nil, messagesIn("parts", messagesItem(i, err))
+			return nil, within(atIndex(err, i), "parts")
 		}
 		if b.Type != "" {
 			blocks = append(blocks, b)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,7 +37,7 @@ func respCheck(body []byte, strict bool) *Error {
 		field, at := "", dec.InputOffset()
 		var syntax *jsontext.SyntacticError
 		if errors.As(err, &syntax) {
-			field, at, err = respPath(syntax.JSONPointer), syntax.ByteOffset, syntax.Err
+			field, at, err = pointed(syntax.JSONPointer), syntax.ByteOffset, syntax.Err
 		}
 		return malformed(field, "the body is not valid JSON: %v, at byte %d", err, at)
 	}
@@ -49,22 +48,6 @@ func respCheck(body []byte, strict bool) *Error {
 		return malformed("", "the body must be a JSON object")
 	}
 	return nil
-}
-
-// respPath turns a JSON pointer into a path as callers write it.
-func respPath(p jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range p.Tokens() {
-		if _, err := strconv.ParseUint(token, 10, 31); err == nil {
-			b.WriteString("[" + token + "]")
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(token)
-	}
-	return b.String()
 }
 
 // respMembers calls f for every member of an object that is not null: null
