@@ -13,8 +13,9 @@ var affinitySeed = maphash.MakeSeed()
 // affinity is what requests have in common that are better served by the same
 // deployment: the caller's session, or the beginning of its prompt, which a
 // server with a prefix cache has computed before: as it stands in the body, as
-// SDKs write equal prompts in equal bytes. Requests of two tenants have nothing
-// in common. 0 means that it does not matter.
+// SDKs write equal prompts in equal bytes. A caller who sends prompt_cache_key
+// has said himself which prompts begin alike. Requests of two tenants have
+// nothing in common. 0 means that it does not matter.
 func (x *exchange) affinity() uint64 {
 	m := x.state.config.Models[x.pool]
 	if m == nil {
@@ -31,6 +32,10 @@ func (x *exchange) affinity() uint64 {
 		}
 		h.WriteString(x.intent.Session)
 	case config.AffinityPrefix:
+		if key := x.envelope.CacheKey; key != "" {
+			h.WriteString(key)
+			break
+		}
 		prompt := x.envelope.Prompt(x.body)
 		h.Write(prompt[:min(len(prompt), int(m.AffinityPrefix))])
 	default:

@@ -146,6 +146,37 @@ func TestPrefixAffinity(t *testing.T) {
 	})
 }
 
+// A caller who says which prompts belong together is believed, however they begin;
+// he cannot say it to a model that goes by sessions.
+func TestCacheKeyIsAPrefix(t *testing.T) {
+	ask := func(r *rig, key string, calls *[4]atomic.Int32) int {
+		for q := range 10 {
+			body := fmt.Sprintf(`{"model":"chat","prompt_cache_key":%q,"messages":[{"role":"user","content":"%d is where it begins"}]}`, key, q)
+			if a := r.ask(chatPath, body); a.status != 200 {
+				r.t.Fatalf("%d %s", a.status, a.body)
+			}
+		}
+		return used(calls)
+	}
+	bubble(t, func(t *testing.T) {
+		r, calls := replicas(t, 8, ", affinity: prefix")
+		for i := range 8 {
+			if n := ask(r, fmt.Sprint("k", i), calls); n != 1 {
+				t.Errorf("key %d went to %d servers", i, n)
+			}
+		}
+		if n := ask(r, "", calls); n < 2 {
+			t.Errorf("without a key all went to %d server", n)
+		}
+	})
+	bubble(t, func(t *testing.T) {
+		r, calls := replicas(t, 8, ", affinity: session")
+		if n := ask(r, "k", calls); n < 2 {
+			t.Errorf("a key was taken for a session: all went to %d server", n)
+		}
+	})
+}
+
 // Two tenants have nothing in common, whatever they name their sessions: where
 // one's go tells nothing of the other's.
 func TestAffinityKeepsTenantsApart(t *testing.T) {
