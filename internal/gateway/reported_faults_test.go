@@ -273,13 +273,15 @@ func TestImpatientCallersOpenNothing(t *testing.T) {
 func TestCrowdAfterCooldown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := placed(t, answers("0s-1s 503; 1s-30s silence"), answers("0s- 503"), ", timeouts: {first_token: 3s}", oneTier, "retry: {attempts: 1}")
-		s.every(60, 0) // opens both
+		var crowd []<-chan answer
+		for range 60 { // opens both; some of them may wait for what comes after
+			crowd = append(crowd, s.background(t.Context(), chatPath, streamAsk))
+		}
+		time.Sleep(time.Second - time.Since(s.first.begin))
 		if a, b := s.deployment("first"), s.deployment("second"); a.State.String() == "closed" || b.State.String() == "closed" {
 			t.Fatalf("%v and %v", a.State, b.State)
 		}
-		time.Sleep(time.Second - time.Since(s.first.begin))
 		counts, most := map[int]int{}, 0
-		var crowd []<-chan answer
 		for now := time.Second; now < 90*time.Second; now += 100 * time.Millisecond {
 			for range 5 { // fifty a second
 				crowd = append(crowd, s.background(t.Context(), chatPath, streamAsk))
