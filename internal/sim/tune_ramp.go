@@ -34,14 +34,6 @@ type Profile struct {
 	Calls map[string]time.Duration
 }
 
-// Capacity is the calls a minute that the slots can do, by Little's law.
-func (p *Profile) Capacity() float64 {
-	if p.Service <= 0 {
-		return 0
-	}
-	return float64(p.Slots) * float64(time.Minute) / float64(p.Service)
-}
-
 // load is the offered work over capacity at the pace of the source.
 func (p *Profile) load() float64 {
 	return float64(p.Requests) * p.Service.Seconds() / (float64(p.Slots) * max(p.Span.Seconds(), 1e-9))

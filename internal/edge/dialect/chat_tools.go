@@ -2,22 +2,21 @@ package dialect
 
 import "github.com/tidwall/gjson"
 
-func (p *chatRequestReader) tool(_ int, v gjson.Result) *Error {
-	var kind string
-	var function gjson.Result
+// chatTyped walks through an object of type function; kind is its type unless it
+// says one, and other is told of an object of another type. What else is in such
+// an object is not known here, so a member that take does not know is told only
+// when the type is clear.
+func chatTyped(v gjson.Result, kind, other string, take func(name string, v gjson.Result) (known bool, err *Error)) *Error {
 	unknown := ""
 	err := eachMember(v, func(name string, v gjson.Result) *Error {
-		switch name {
-		case "type":
+		if name == "type" {
 			return readString(v, &kind)
-		case "function":
-			function = v
-		case "cache_control":
-			p.r.drop(name)
-		default:
+		}
+		known, err := take(name, v)
+		if !known {
 			unknown = name
 		}
-		return nil
+		return err
 	})
 	switch {
 	case err != nil:
@@ -25,9 +24,28 @@ func (p *chatRequestReader) tool(_ int, v gjson.Result) *Error {
 	case kind == "":
 		return malformed("type", "you must provide a type")
 	case kind != "function":
-		return unsupported("type", "only tools of type function can be passed on")
+		return unsupported("type", "%s", other)
 	case unknown != "":
 		return within(chatUnknown(), unknown)
+	}
+	return nil
+}
+
+func (p *chatRequestReader) tool(_ int, v gjson.Result) *Error {
+	var function gjson.Result
+	err := chatTyped(v, "", "only tools of type function can be passed on", func(name string, v gjson.Result) (bool, *Error) {
+		switch name {
+		case "function":
+			function = v
+		case "cache_control":
+			p.r.drop(name)
+		default:
+			return false, nil
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
 	}
 	t := Tool{}
 	if err := chatFunction(function, &t); err != nil {
@@ -71,34 +89,21 @@ func (p *chatRequestReader) choice(v gjson.Result) *Error {
 		}
 		return nil
 	}
-	var kind string
 	var t Tool
-	unknown := ""
-	err := eachMember(v, func(name string, v gjson.Result) *Error {
-		switch name {
-		case "type":
-			return readString(v, &kind)
-		case "function":
-			return eachMember(v, func(name string, v gjson.Result) *Error {
-				if name == "name" {
-					return readString(v, &t.Name)
-				}
-				return chatUnknown()
-			})
-		default:
-			unknown = name
-			return nil
+	err := chatTyped(v, "", "only a function can be chosen", func(name string, v gjson.Result) (bool, *Error) {
+		if name != "function" {
+			return false, nil
 		}
+		return true, eachMember(v, func(name string, v gjson.Result) *Error {
+			if name == "name" {
+				return readString(v, &t.Name)
+			}
+			return chatUnknown()
+		})
 	})
 	switch {
 	case err != nil:
 		return err
-	case kind == "":
-		return malformed("type", "you must provide a type")
-	case kind != "function":
-		return unsupported("type", "only a function can be chosen")
-	case unknown != "":
-		return within(chatUnknown(), unknown)
 	case t.Name == "":
 		return malformed("function.name", "you must provide a name")
 	}
@@ -110,29 +115,22 @@ func (p *chatRequestReader) choice(v gjson.Result) *Error {
 func (p *chatRequestReader) toolCalls(v gjson.Result) (parts []Part, err *Error) {
 	err = eachItem(v, func(_ int, v gjson.Result) *Error {
 		part := Part{Kind: ToolCall}
-		kind, unknown := "function", ""
 		var function gjson.Result
-		err := eachMember(v, func(name string, v gjson.Result) *Error {
+		err := chatTyped(v, "function", "only calls of type function can be passed on", func(name string, v gjson.Result) (bool, *Error) {
 			switch name {
 			case "id":
-				return readString(v, &part.ID)
-			case "type":
-				return readString(v, &kind)
+				return true, readString(v, &part.ID)
 			case "function":
 				function = v
 			case "index": // of a stream, and kept by some clients
 			default:
-				unknown = name
+				return false, nil
 			}
-			return nil
+			return true, nil
 		})
 		switch {
 		case err != nil:
 			return err
-		case kind != "function":
-			return unsupported("type", "only calls of type function can be passed on")
-		case unknown != "":
-			return within(chatUnknown(), unknown)
 		case part.ID == "":
 			return malformed("id", "you must provide the id of the call")
 		}

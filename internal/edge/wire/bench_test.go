@@ -86,9 +86,9 @@ func BenchmarkChunk(b *testing.B) {
 	}
 	bench("model", func() { ChunkModel(benchChunk, "chat-large", dst) })
 	bench("usage", func() { ReadUsage(benchChunk) })
-	bench("usage-only", func() { IsUsageOnly(benchChunk) })
+	bench("usage-only", func() { ReadChunk(benchChunk).UsageOnly() })
 	bench("error", func() { ErrorInChunk(benchChunk) })
-	bench("error-null", func() { StripErrorNull(benchChunk, dst) })
+	bench("error-null", func() { ReadChunk(benchChunk).Rewrite("", dst) })
 	bench("all-in-one", func() {
 		c := ReadChunk(benchChunk)
 		c.Usage()

@@ -141,15 +141,6 @@ func ChunkModel(data []byte, alias string, dst []byte) []byte {
 	return data
 }
 
-// StripErrorNull returns data without a top-level "error":null, writing over dst
-// if there is one.
-func StripErrorNull(data, dst []byte) []byte {
-	if !bytes.Contains(data, []byte(`"error"`)) {
-		return data
-	}
-	return ReadChunk(data).Rewrite("", dst)
-}
-
 // ReadUsage returns the token counts of a body or of a chunk, and whether it has
 // any. In a stream the last one counts.
 func ReadUsage(data []byte) (Usage, bool) {
@@ -157,11 +148,6 @@ func ReadUsage(data []byte) (Usage, bool) {
 		return Usage{}, false
 	}
 	return ReadChunk(data).Usage()
-}
-
-// IsUsageOnly says whether a chunk exists only to report usage; see Chunk.UsageOnly.
-func IsUsageOnly(chunk []byte) bool {
-	return bytes.Contains(chunk, []byte(`"usage"`)) && ReadChunk(chunk).UsageOnly()
 }
 
 // ErrorInChunk returns the error that a stream with status 200 carries; see

@@ -72,14 +72,14 @@ func TestChunkRewrite(t *testing.T) {
 			if got := ReadChunk([]byte(tt.data)).Rewrite(tt.alias, nil); string(got) != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
-			if got := StripErrorNull([]byte(tt.data), nil); tt.alias == "" && string(got) != tt.want {
-				t.Errorf("StripErrorNull %s, want %s", got, tt.want)
+			if got := ReadChunk([]byte(tt.data)).Rewrite("", nil); tt.alias == "" && string(got) != tt.want {
+				t.Errorf("Rewrite without alias %s, want %s", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestIsUsageOnly(t *testing.T) {
+func TestUsageOnly(t *testing.T) {
 	tests := []struct {
 		name, chunk string
 		want        bool
@@ -94,7 +94,7 @@ func TestIsUsageOnly(t *testing.T) {
 		{"done", `[DONE]`, false},
 	}
 	for _, tt := range tests {
-		if got := IsUsageOnly([]byte(tt.chunk)); got != tt.want {
+		if got := ReadChunk([]byte(tt.chunk)).UsageOnly(); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
 		}
 	}
@@ -142,9 +142,9 @@ func FuzzChunkModel(f *testing.F) {
 		out := ChunkModel(data, "ali/as", nil)
 		all := ReadChunk(data).Rewrite("ali/as", make([]byte, 4))
 		ReadUsage(data)
-		IsUsageOnly(data)
+		ReadChunk(data).UsageOnly()
 		ErrorInChunk(data)
-		StripErrorNull(data, nil)
+		ReadChunk(data).Rewrite("", nil)
 		if !bytes.Equal(before, data) {
 			t.Fatal("the chunk was written into")
 		}
