@@ -221,7 +221,7 @@ func (x *site) refusedBy(now time.Time, o *admit.Outcome) {
 // left books what a call has cost whose caller hangs up: its input, and the
 // part of its answer that was made.
 func (x *site) left(now time.Time, v *visit) {
-	if x.price == (admit.Price{}) || !v.job.on {
+	if !x.price.Known || !v.job.on {
 		return
 	}
 	x.server.advance(now)

@@ -26,7 +26,7 @@ func (p *parser) deployment(words []string) error {
 	keys, quality := 1, -1.0
 	err := readOptions(words[1:], map[string]func(string) error{
 		"slots": integer(&d.Concurrency), "auto": toggle(&d.Auto), "most": integer(&d.Most), "tier": integer(&d.Tier), "reserve": toggle(&d.Reserve), "weight": integer(&d.Weight),
-		"price-in": dollars(&d.Price.Input), "price-out": dollars(&d.Price.Output), "price-request": dollars(&d.Price.Request), "quality": number(&quality),
+		"price-in": price(&d, &d.Price.Input), "price-out": price(&d, &d.Price.Output), "price-request": price(&d, &d.Price.Request), "quality": number(&quality),
 		"keys": integer(&keys), "rpm": integer(&key.Requests), "tpm": integer(&key.Tokens), "tpd": integer(&key.Daily),
 	})
 	if err != nil {
@@ -59,6 +59,14 @@ func dollars(n *int64) func(string) error {
 		f, err := amount(v)
 		*n = int64(math.Round(f * 1e6))
 		return err
+	}
+}
+
+// price reads one part of a price, which makes it known.
+func price(d *admit.Deployment, n *int64) func(string) error {
+	return func(v string) error {
+		d.Price.Known = true
+		return dollars(n)(v)
 	}
 }
 

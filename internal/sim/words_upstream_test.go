@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ for 60s
 		t.Errorf("models are %+v and %+v", large, small)
 	}
 	a := large.Deployments[0]
-	if a.Concurrency != 8 || a.Tier != 1 || a.Price != (admit.Price{Input: 2_500_000, Output: 10_000_000, Request: 10_000}) || a.Weight != 3 || a.Quality[""] != 0.8 ||
+	if a.Concurrency != 8 || a.Tier != 1 || !reflect.DeepEqual(a.Price, admit.Price{Known: true, Input: 2_500_000, Output: 10_000_000, Request: 10_000}) || a.Weight != 3 || a.Quality[""] != 0.8 ||
 		len(a.Keys) != 2 || a.Keys[1] != (admit.Quota{Requests: 60, Tokens: 9000, Daily: 100_000}) || !a.Auto || a.Most != 40 {
 		t.Errorf("a is %+v", a)
 	}

@@ -93,8 +93,13 @@ func (s Stage) String() string { return stageNames[s] }
 type Consent uint8
 
 const (
-	MayDegrade Consent = 1 << iota // a cheaper form of the request will do
-	MayDefer                       // the answer may come later
+	MayFeatures Consent = 1 << iota // it can do without what RungFeatures take away
+	MayCompute                      // and RungCompute
+	MayModel                        // another model may answer
+	MayRecent                       // an answer from before will do
+	MayDefer                        // the answer may come later
+
+	MayDegrade = MayFeatures | MayCompute | MayModel | MayRecent
 )
 
 // Request is what the core knows of a request: numbers, never bytes.
@@ -102,6 +107,8 @@ type Request struct {
 	ID        ID
 	Tenant    string
 	Model     string
+	Key       string // of the tenant, that it came with; "" is none
+	User      string // the end user, as the caller calls it; "" is none
 	Session   string
 	Class     Class
 	Attempt   int    // 0 for a first try; above zero it draws on the retry budget
@@ -114,6 +121,11 @@ type Request struct {
 	Arrived   time.Time
 	Deadline  time.Time // zero means the class's default
 	May       Consent
+	Tier      string // the provider's service tier that it asks for, as prices know it
+	// Rungs are what each rung of the model's ladder makes of it.
+	Rungs  [MaxRungs]Shape
+	Recent bool // an answer from before is at hand that the caller would take
+	Turn   bool // it begins a turn of its session: another model may go on from here
 }
 
 // Decision is the core's word on one request. A request gets at most one

@@ -14,6 +14,7 @@ type Policy struct {
 	Retry   RetryPolicy
 	Models  []Model
 	Tenants []Tenant
+	Budget  Budget // of all tenants together
 }
 
 // ClassPolicy is how one class is treated in every pool.
@@ -116,7 +117,8 @@ type Tenant struct {
 	Concurrency int // requests at once, waiting or running, over all models. 0 means no limit
 	// Limits by model name; the name "" holds for models not named, each on
 	// its own.
-	Limits map[string]Limits
+	Limits  map[string]Limits
+	Budgets Budgets
 }
 
 // Limits are one tenant's rates for one model, over any rolling minute.
@@ -163,8 +165,10 @@ func (p *Policy) Defaults() {
 		setDefault(&m.Prior.Output, 200)
 		m.defaults()
 	}
+	p.Budget.defaults()
 	for i := range p.Tenants {
 		setDefault(&p.Tenants[i].Weight, 1)
+		p.Tenants[i].Budgets.defaults()
 	}
 }
 

@@ -21,6 +21,7 @@ type Model struct {
 	Fallback [NumCauses][]string
 	Queue    QueuePolicy
 	Prior    Prior
+	Ladder   LadderPolicy
 }
 
 // The words of the packages below, for those who may not import them.
@@ -93,17 +94,6 @@ type Deployment struct {
 	Keys []Quota
 }
 
-// Price is what tokens cost, in micro-dollars for a million of them, and a
-// request in micro-dollars. Zero is free.
-type Price struct {
-	Input, Output, Request int64
-}
-
-// Of is the cost of a call in micro-dollars, rounded up.
-func (p Price) Of(input, output int64) int64 {
-	return p.Request + (p.Input*input+p.Output*output+999_999)/1_000_000
-}
-
 // Quota is what a provider allows one key. Zero means that no limit is known;
 // the provider's own words, when it says any, are learnt beside.
 type Quota struct {
@@ -121,6 +111,7 @@ const (
 
 func (m *Model) defaults() {
 	m.Breaker.Defaults()
+	m.Ladder.defaults()
 	for i := range m.Deployments {
 		d := &m.Deployments[i]
 		setDefault(&d.Concurrency, 1)

@@ -37,7 +37,7 @@ func TestExampleOfManyUpstreams(t *testing.T) {
 		t.Errorf("own: %+v", own)
 	}
 	key := admit.Quota{Requests: 5000, Tokens: 2_000_000, Daily: 400_000_000, Midnight: 7 * time.Hour}
-	if us.Auto || us.Tier != 1 || !reflect.DeepEqual(us.Keys, []admit.Quota{key, key}) || us.Price != (admit.Price{Input: 1_250_000, Output: 10_000_000}) {
+	if us.Auto || us.Tier != 1 || !reflect.DeepEqual(us.Keys, []admit.Quota{key, key}) || us.Price.Input != 1_250_000 || us.Price.Output != 10_000_000 {
 		t.Errorf("us: %+v", us)
 	}
 	if !spare.Reserve || spare.Price.Request != 1000 {
