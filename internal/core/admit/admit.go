@@ -45,13 +45,15 @@ func ParseClass(s string) (Class, bool) {
 type Verdict uint8
 
 const (
-	Run    Verdict = iota // send it to Decision.Deployment now
-	Queue                 // wait for a later decision on the same ID
-	Defer                 // answer later, as a job
-	Reject                // answer now, with the reason
+	Run         Verdict = iota // send it to Decision.Deployment now
+	Queue                      // wait for a later decision on the same ID
+	Defer                      // answer later, as a job
+	Reject                     // answer now, with the reason
+	Recall                     // answer now with an answer from before
+	NumVerdicts = iota
 )
 
-var verdictNames = [...]string{"run", "queue", "defer", "reject"}
+var verdictNames = [NumVerdicts]string{"run", "queue", "defer", "reject", "recall"}
 
 func (v Verdict) String() string { return verdictNames[v] }
 
@@ -66,11 +68,13 @@ const (
 	StageConcurrency              // the tenant's own limit of requests at once
 	StageRequests                 // the tenant's requests a minute
 	StageTokens                   // the tenant's tokens a minute
+	StageSpend                    // a budget has no room for what it costs
+	StagePace                     // a budget would be spent too fast
 	StageFree                     // a slot is free and nobody of better rank waits
 	StageRetry                    // a retry beyond the tenant's retry budget
 	StageShed                     // the class is held back: the predicted wait is above its watermark
 	StageWait                     // predicted to miss its deadline
-	StageLadder                   // degradation (no rung is configured yet: never decides)
+	StageLadder                   // refused as it was asked, let in as a cheaper form of it
 	StageBound                    // a queue is full
 	StageQueue                    // accepted into the queue
 	StageDispatch                 // left the queue for a slot
@@ -83,7 +87,7 @@ const (
 )
 
 var stageNames = [NumStages]string{
-	"unknown", "deadline", "capacity", "concurrency", "requests", "tokens", "free", "retry", "shed", "wait", "ladder",
+	"unknown", "deadline", "capacity", "concurrency", "requests", "tokens", "spend", "pace", "free", "retry", "shed", "wait", "ladder",
 	"bound", "queue", "dispatch", "late", "evicted", "cancelled", "finished", "again",
 }
 
@@ -137,7 +141,8 @@ type Decision struct {
 	Stage      Stage
 	Deployment string        // where to send it, for Run
 	Key        int           // which of the provider's keys, for Run
-	Model      string        // the model that serves it, where that is a fallback; else empty
+	Model      string        // the model that serves it, where that is another than was asked for; else empty
+	Rungs      Rungs         // of the ladder of the model that was asked for, to be applied to the request
 	Wait       time.Duration // predicted wait until it starts; for a dispatch the real one
 	Need       time.Duration // predicted time from start to what the deadline means (first token, or the end)
 	RetryAfter time.Duration // for Reject: honest time to come back, jittered; 0 when coming back cannot help
@@ -192,6 +197,7 @@ type Outcome struct {
 	Input      int64         // tokens as the upstream counted them; 0 when unknown
 	Output     int64         // tokens as the upstream counted or the shell saw them; 0 when unknown
 	Known      bool          // Input and Output are the upstream's own figures
+	Cost       int64         // micro-dollars that the attempt cost; 0 also when its price is unknown
 	RetryAfter time.Duration // what the upstream asked for; 0 when nothing
 	Delay      time.Duration // the part of its times that was this process's own; negative: they say nothing of the upstream
 }

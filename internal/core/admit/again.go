@@ -236,7 +236,7 @@ func (c *Controller) resume(now time.Time, p *pool) (next time.Time) {
 			continue
 		}
 		k.unpark()
-		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model()})
+		c.out = append(c.out, k.dispatched(now))
 		c.run(now, k, d, n, &c.out[len(c.out)-1])
 	}
 	return next
@@ -287,9 +287,13 @@ func (c *Controller) fallBack(now time.Time, k *call, fault Fault) bool {
 		if p.current(now); p.slots == 0 || !now.Add(p.service.Need(est, k.stream, 50)).Before(k.deadline) {
 			continue
 		}
+		if !c.holdElsewhere(now, k, m, est) {
+			continue
+		}
 		k.visited = append(k.visited, k.pool())
 		k.lane.member.settle(now, k, 0)
-		k.lane, k.est, k.avoid = l, est, nil
+		k.lane, k.est, k.plain, k.avoid = l, est, est.Raw, nil
+		c.stays.moved(now, stayKey{k.tenant().policy.Name, k.session, k.home.policy.Name}, name, 0)
 		m.reserve(now, k)
 		p.demanded(now, l, est.Raw)
 		c.park(now, k, now)
@@ -320,7 +324,7 @@ func (c *Controller) spill(now time.Time, k *call) bool {
 	}
 	k.dequeue()
 	p.waited(k, now.Sub(k.queued))
-	c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model()})
+	c.out = append(c.out, k.dispatched(now))
 	c.run(now, k, d, n, &c.out[len(c.out)-1])
 	return true
 }

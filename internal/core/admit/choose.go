@@ -25,7 +25,7 @@ type want struct {
 const anyRank = 1<<31 - 1
 
 func (r *Request) want(p *plan, most int) want {
-	return want{r.Class, r.Input, p.est, r.Stream, r.Task, r.Affinity, p.deadline, most, nil}
+	return want{r.Class, p.input, p.est, r.Stream, r.Task, r.Affinity, p.deadline, most, nil}
 }
 
 func (k *call) want(most int) want {

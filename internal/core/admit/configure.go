@@ -43,6 +43,7 @@ func (c *Controller) Configure(now time.Time, p *Policy) []Decision {
 		q.survey(now)
 	}
 	c.configureTenants(p)
+	c.configureSpend(p)
 	for _, q := range c.pools {
 		c.dispatch(now, q)
 	}
@@ -70,7 +71,8 @@ func (c *Controller) newPool(m *Model) *pool {
 }
 
 func (p *pool) configure(m *Model) {
-	p.policy, p.retired = m, false
+	p.rungs = ladderOf(p.rungs, p.policy.Ladder.Rungs, m.Ladder.Rungs)
+	p.policy, p.retired, p.dearest = m, false, dearestOf(m.Deployments)
 	kept := make([]*deployment, 0, len(m.Deployments))
 	for _, o := range p.deployments {
 		o.left = true

@@ -24,6 +24,9 @@ type Controller struct {
 	expiry  *queue.Expiry[*call]
 	seq     uint64
 
+	spent     *account     // of all tenants; nil without a budget
+	counts    bool         // there is a budget somewhere
+	stays     stays        // sessions that were moved to another model
 	runs      int          // calls upstream now
 	repeating int          // requests alive that had more than one attempt
 	firsts    meter.Recent // first tries offered
@@ -68,13 +71,14 @@ func (c *Controller) poolOf(model string) *pool {
 func (c *Controller) Offer(now time.Time, r Request) []Decision {
 	c.out = c.out[:0]
 	c.asked, c.plan = r, plan{}
-	c.decide(now, &c.asked, &c.plan)
+	c.decide(now, &c.asked, &c.plan, nil)
 	c.commit(now, &c.asked, &c.plan)
 	return c.out
 }
 
 func (c *Controller) commit(now time.Time, r *Request, p *plan) {
-	d := Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, Observed: p.observed, NoRetry: p.noRetry, Limit: p.limit, Figure: p.figure, Bound: p.bound, Model: p.model}
+	d := Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, Observed: p.observed, NoRetry: p.noRetry, Limit: p.limit, Figure: p.figure, Bound: p.bound, Model: p.model, Rungs: p.rungs}
+	c.press(now, r, p)
 	if p.member != nil {
 		p.member.offers.Add(now, 1)
 		if r.Attempt == 0 {
@@ -91,6 +95,10 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 			}
 			c.guard(now, p)
 		}
+		c.out = append(c.out, d)
+		return
+	}
+	if p.verdict == Recall {
 		c.out = append(c.out, d)
 		return
 	}
@@ -119,10 +127,15 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
 	k := c.newCall()
 	*k = call{
-		id: r.ID, lane: p.lane, stream: r.Stream, attempt: r.Attempt, input: r.Input, maxOutput: r.MaxOutput, arrived: r.Arrived, deadline: p.deadline,
+		home: p.home, rungs: p.rungs, plain: p.plain, session: r.Session, tier: r.Tier,
+		id: r.ID, lane: p.lane, stream: r.Stream, attempt: r.Attempt, input: p.input, maxOutput: p.maxOutput, arrived: r.Arrived, deadline: p.deadline,
 		est: p.est, need: p.need, promised: p.promise, delay: p.delay, observed: p.observed,
 		patience: min(p.deadline.Sub(r.Arrived), c.policy.Classes[r.Class].MaxWait),
 		task:     r.Task, affinity: r.Affinity, most: p.most, visited: p.visited,
+	}
+	if k.rungs != 0 {
+		m := c.memberOf(k.home, p.tenant)
+		k.usual = k.home.service.Slots(k.home.service.Estimate(&m.known, r.Input, r.MaxOutput).Raw)
 	}
 	c.seq++
 	k.item = queue.Item[*call]{Value: k, Cost: int64(p.est.Raw), Bytes: r.Bytes, Seq: c.seq}
@@ -132,6 +145,8 @@ func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
 		p.tenant.retries.Add(now, 1)
 	}
 	p.member.reserve(now, k)
+	c.pay(now, k, r, p)
+	c.settled(now, k, r)
 	p.pool.tokens.Add(float64(k.size()), tokenMemory)
 	p.pool.demanded(now, p.lane, p.est.Raw)
 	return k
@@ -197,6 +212,7 @@ func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
 		return c.out
 	}
 	p := k.pool()
+	k.hold.spent += max(o.Cost, 0)
 	if o.OK { // learnt first: the correction of the charge believes it
 		input := k.input
 		if o.Known && o.Input > 0 {
@@ -207,7 +223,9 @@ func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
 			_, expected := p.service.Expected(k.est, input, o.Output)
 			took = time.Duration(float64(took) / k.deployment.paced(false, took, expected))
 		}
+		p.length(k.est.Output, o.Output)
 		p.service.Total(&k.lane.member.known, k.est, input, o.Output, took)
+		k.descended(now, took)
 		p.done.Add(now, 1)
 		p.lastDone = now
 	}

@@ -68,6 +68,9 @@ func earlier(a, b time.Time) time.Time {
 func (k *call) renew() {
 	m := k.lane.member
 	k.est = m.pool.service.Estimate(&m.known, k.input, k.maxOutput)
+	if k.plain = k.est.Raw; k.rungs != 0 && m.pool == k.home {
+		k.est = k.est.Scaled(m.pool.factor(k.rungs))
+	}
 }
 
 // dispatch fills free slots, as long as there are any and something waits:
@@ -99,7 +102,7 @@ func (c *Controller) dispatch(now time.Time, p *pool) {
 		k.dequeue()
 		p.waited(k, now.Sub(k.queued))
 		p.pay(k.lane.class, int64(p.service.Slots(k.est.Raw)), c.policy)
-		c.out = append(c.out, Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model()})
+		c.out = append(c.out, k.dispatched(now))
 		c.run(now, k, d, key, &c.out[len(c.out)-1])
 	}
 	if p.waiting() > 0 {
@@ -131,6 +134,11 @@ func (c *Controller) mostRank(k *call) int {
 		return anyRank
 	}
 	return max(k.most, p.base)
+}
+
+// dispatched is the decision that a call which waited runs now.
+func (k *call) dispatched(now time.Time) Decision {
+	return Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model(), Rungs: k.rungs}
 }
 
 // room says whether any deployment could take a call, its keys apart.
@@ -306,6 +314,7 @@ func (c *Controller) refuse(now time.Time, k *call, stage Stage, limit string, f
 // sent leaves no trace.
 func (c *Controller) end(now time.Time, k *call, used int64) {
 	k.lane.member.settle(now, k, used)
+	c.settleMoney(now, k)
 	k.tenant().active--
 	if k.repeat {
 		k.tenant().repeating--

@@ -11,7 +11,8 @@ import (
 
 // Step is what one stage found for a request.
 type Step struct {
-	Model   string // the fallback that was looked at; empty for the model that was asked for
+	Model   string // the other model that was looked at; empty for the one that was asked for
+	Rungs   Rungs  // of the ladder, that the request was looked at with
 	Stage   Stage
 	Decides bool
 	Limit   string // what was measured; empty where the stage has nothing to measure
@@ -26,20 +27,18 @@ type Trace struct {
 }
 
 // Explain says what Offer would decide, and why, without changing anything.
-// Where another model may serve instead, its stages follow.
+// Where a cheaper form or another model may serve instead, its stages follow.
 func (c *Controller) Explain(now time.Time, r Request) Trace {
 	var t Trace
-	p := plan{}
-	c.walk(now, &r, &p, &t)
-	for _, name := range c.instead(&p) {
-		asked, other := r, plan{model: name}
-		asked.Model = name
-		if c.walk(now, &asked, &other, &t); other.verdict != Reject {
-			p = other
-			break
-		}
+	if home := c.poolOf(r.Model); home != nil {
+		defer home.asWas()()
 	}
-	t.Decision = Decision{ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, RetryAfter: p.retry, NoRetry: p.noRetry, Observed: p.observed, Limit: p.limit, Figure: p.figure, Bound: p.bound, Model: p.model}
+	p := plan{}
+	c.decide(now, &r, &p, &t)
+	t.Decision = Decision{
+		ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, RetryAfter: p.retry, NoRetry: p.noRetry, Observed: p.observed,
+		Limit: p.limit, Figure: p.figure, Bound: p.bound, Model: p.model, Rungs: p.rungs,
+	}
 	return t
 }
 
@@ -51,7 +50,7 @@ func (c *Controller) walk(now time.Time, r *Request, p *plan, t *Trace) {
 	for _, s := range stages {
 		p.measure("", 0, 0)
 		decides := s.look(c, now, r, p)
-		t.Steps = append(t.Steps, Step{p.model, s.stage, decides, p.limit, p.figure, p.bound})
+		t.Steps = append(t.Steps, Step{p.model, p.rungs, s.stage, decides, p.limit, p.figure, p.bound})
 		if decides {
 			p.stage = s.stage
 			return

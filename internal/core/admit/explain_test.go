@@ -40,11 +40,12 @@ func TestExplainSteps(t *testing.T) {
 		{Stage: StageConcurrency, Limit: "the tenant's requests at once", Figure: 2, Bound: 9},
 		{Stage: StageRequests, Limit: "the tenant's requests a minute", Figure: 2, Bound: 5},
 		{Stage: StageTokens, Limit: "the tenant's tokens a minute", Figure: 200, Bound: 1000},
+		{Stage: StageSpend},
+		{Stage: StagePace},
 		{Stage: StageFree, Limit: "usable slots of the model", Figure: 1, Bound: 1},
 		{Stage: StageRetry},
 		{Stage: StageShed, Limit: "the predicted wait"},
 		{Stage: StageWait, Limit: "the predicted wait"},
-		{Stage: StageLadder},
 		{Stage: StageBound},
 		{Stage: StageQueue, Decides: true, Limit: "the predicted wait"},
 	}

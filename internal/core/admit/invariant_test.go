@@ -125,5 +125,28 @@ func check(c *Controller, now time.Time) string {
 	if next := c.Next(); waiting > 0 && next.IsZero() {
 		return "something waits and nothing is due"
 	}
+	if err := checkMoney(c); err != "" {
+		return err
+	}
+	return ""
+}
+
+// checkMoney: what an account holds is what the requests alive hold of it.
+func checkMoney(c *Controller) string {
+	held, holders := map[*account]int64{}, map[*account]int{}
+	c.eachAccount(func(a *account) { held[a], holders[a] = 0, 0 })
+	for _, k := range c.calls {
+		for _, a := range k.hold.payers {
+			if a != nil {
+				held[a] += k.hold.amount
+				holders[a]++
+			}
+		}
+	}
+	for a := range held {
+		if a.held != held[a] || a.holders != holders[a] {
+			return fmt.Sprintf("account %v %s %s holds %d for %d requests, they hold %d and are %d", a.scope, a.tenant, a.name, a.held, a.holders, held[a], holders[a])
+		}
+	}
 	return ""
 }

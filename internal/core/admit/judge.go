@@ -171,6 +171,8 @@ type Change struct {
 	Until      time.Time // of an opening
 	Warning    bool      // latency comes near the point where the breaker opens
 	ScaleUp    bool      // a call took so long that more capacity is needed
+	Spending   *Spending // an account's state changed; the rest is then empty, but At
+	Level      *Stepping // a level of a ladder changed; the same
 }
 
 // mostChanges bounds what nobody fetches.

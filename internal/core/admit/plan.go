@@ -35,6 +35,15 @@ type plan struct {
 	blocked  bool    // it waits although calls at once are free
 	model    string  // the fallback that it is for
 	visited  []*pool // the models before that
+
+	home             *pool         // the model that was asked for; nil if there is none
+	rungs            Rungs         // of its ladder that make the request what is looked at
+	input, maxOutput int64         // tokens of that
+	plain            time.Duration // slot time before their savings
+	payers           payers
+	cost             int64    // micro-dollars that it probably costs at most
+	hasty            *account // has a pace that it is too much for
+	pace             *limit   // which that is
 }
 
 // stages is the table that every Offer walks until one decides. Looks only
@@ -51,33 +60,92 @@ var stages = [...]struct {
 	{StageConcurrency, (*Controller).lookConcurrency},
 	{StageRequests, (*Controller).lookRequests},
 	{StageTokens, (*Controller).lookTokens},
+	{StageSpend, (*Controller).lookSpend},
+	{StagePace, (*Controller).lookPace},
 	{StageFree, (*Controller).lookFree},
 	{StageRetry, (*Controller).lookRetry},
 	{StageShed, (*Controller).lookShed},
 	{StageWait, (*Controller).lookWait},
-	{StageLadder, (*Controller).lookLadder},
 	{StageBound, (*Controller).lookBound},
 	{StageQueue, (*Controller).lookQueue},
 }
 
-// decide looks, and where the model has nothing to offer looks at those that
-// may serve its requests instead.
-func (c *Controller) decide(now time.Time, r *Request, p *plan) {
-	c.look(now, r, p)
+// decide finds the answer to a request: as its class and its budgets are served
+// now, else cheaper down the ladder as far as its caller agrees, else by another
+// model that may serve it instead, else from before. Each try is a plan of its
+// own; t is told of them, if it is not nil.
+func (c *Controller) decide(now time.Time, r *Request, p *plan, t *Trace) {
+	home := c.poolOf(r.Model)
+	if home == nil {
+		c.try(now, r, nil, 0, p, t)
+		return
+	}
+	set := c.standing(now, r, home)
+	if c.stay(now, r, home, set, p, t) {
+		return
+	}
+	if set == 0 {
+		c.try(now, r, home, 0, p, t)
+	} else {
+		q := c.degraded(r, home, set)
+		c.try(now, &q, home, set, p, t)
+	}
+	if p.verdict != Reject {
+		return
+	}
+	if c.descend(now, r, set, p, t); p.verdict != Reject {
+		return
+	}
 	for _, name := range c.instead(p) {
-		asked, other := *r, plan{model: name, visited: []*pool{p.pool}}
+		asked, other := *r, plan{}
 		asked.Model = name
-		if c.look(now, &asked, &other); other.verdict != Reject {
+		if c.try(now, &asked, home, 0, &other, t); other.verdict != Reject {
 			*p = other
 			return
 		}
 	}
+	c.recall(r, p)
+}
+
+// stay tries the model that the request's session was moved to.
+func (c *Controller) stay(now time.Time, r *Request, home *pool, set Rungs, p *plan, t *Trace) bool {
+	x := c.staying(now, r, home)
+	if x == nil {
+		return false
+	}
+	q, rungs := *r, Rungs(0)
+	if x.rungs != 0 {
+		rungs = set | x.rungs
+		q = c.degraded(r, home, rungs)
+	}
+	q.Model = x.at
+	var other plan
+	if c.try(now, &q, home, rungs, &other, t); other.verdict == Reject {
+		return false
+	}
+	*p = other
+	return true
+}
+
+// try looks at a request in one form. home is the model that was asked for.
+func (c *Controller) try(now time.Time, q *Request, home *pool, rungs Rungs, p *plan, t *Trace) {
+	p.home, p.rungs = home, rungs
+	if home != nil && c.byModel[q.Model] != home && q.Model != home.policy.Name {
+		if other := c.byModel[q.Model]; other != nil {
+			p.model, p.visited = q.Model, []*pool{home}
+		}
+	}
+	if t != nil {
+		c.walk(now, q, p, t)
+		return
+	}
+	c.look(now, q, p)
 }
 
 // instead is the models that may serve a request which is refused because its
 // own is overloaded, in order.
 func (c *Controller) instead(p *plan) (names []string) {
-	if p.verdict != Reject || p.pool == nil {
+	if p.verdict != Reject || p.home == nil {
 		return nil
 	}
 	causes := [...]Cause{CauseOverloaded, CauseError}
@@ -90,8 +158,8 @@ func (c *Controller) instead(p *plan) (names []string) {
 		return nil
 	}
 	for _, cause := range list {
-		for _, name := range p.pool.policy.Fallback[cause] {
-			if q := c.byModel[name]; q != nil && q != p.pool && !slices.Contains(names, name) {
+		for _, name := range p.home.policy.Fallback[cause] {
+			if q := c.byModel[name]; q != nil && q != p.home && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -140,7 +208,11 @@ func (c *Controller) lookUnknown(_ time.Time, r *Request, p *plan) bool {
 	}
 	p.member = c.memberOf(p.pool, p.tenant)
 	p.lane = p.member.laneOf(r.Class)
+	p.input, p.maxOutput = r.Input, r.MaxOutput
 	p.est = p.pool.service.Estimate(&p.member.known, r.Input, r.MaxOutput)
+	if p.plain = p.est.Raw; p.rungs != 0 && p.pool == p.home {
+		p.est = p.est.Scaled(p.pool.factor(p.rungs))
+	}
 	return false
 }
 
@@ -287,9 +359,6 @@ func (c *Controller) lookWait(now time.Time, r *Request, p *plan) bool {
 	}
 	return p.reject(p.comeBack(now, p.wait-patience))
 }
-
-// lookLadder is where degradation will try cheaper forms of the request.
-func (c *Controller) lookLadder(time.Time, *Request, *plan) bool { return false }
 
 func (c *Controller) lookQueue(_ time.Time, _ *Request, p *plan) bool {
 	p.measure("the predicted wait", millis(p.promise), 0)

@@ -38,6 +38,15 @@ type pool struct {
 	outlook
 	demands []predict.Demand // reused
 
+	rungs   []rung // of its ladder, as in the policy
+	levels  [NumClasses]level
+	pressed time.Time // when its ladder was last needed
+	dearest Price     // no deployment costs more
+
+	lengths    meter.Hist // of answers, over the expected
+	lengthsNew int        // since their quantile was looked at
+	spreadOf   float64    // which it is; 0 when it must be looked at
+
 	picks []place           // reused
 	peers []*deployment     // reused
 	cands []route.Candidate // reused

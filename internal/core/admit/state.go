@@ -18,6 +18,9 @@ type tenant struct {
 
 	repeating int       // requests alive that had more than one attempt
 	members   []*member // by pool.index; nil where it never came
+
+	spent                 *account // nil without a budget, and so below
+	keys, users, sessions *accounts
 }
 
 // member is one tenant in one pool: what it has there and what is known of it.
@@ -27,6 +30,7 @@ type member struct {
 	known    predict.Tenant
 	requests *meter.Window // nil: no limit
 	tokens   *meter.Window // nil: no limit
+	spent    *account      // nil: no budget of its own
 	lanes    [NumClasses]*lane
 	waiting  int
 	offers   meter.Recent // requests offered
@@ -87,6 +91,14 @@ type call struct {
 	repeat   bool      // it has had more than one attempt
 	visited  []*pool   // models that it was for before
 
+	home    *pool         // the model that was asked for
+	rungs   Rungs         // of its ladder
+	plain   time.Duration // raw slot time before their savings
+	usual   time.Duration // slot time as asked, by prediction
+	session string
+	tier    string // service tier, as prices know it
+	hold    hold
+
 	requests, tokens meter.Reservation
 }
 
@@ -115,6 +127,7 @@ func (m *member) limit(t Tenant) {
 	}
 	m.requests = limitWindow(m.requests, l.Requests)
 	m.tokens = limitWindow(m.tokens, l.Tokens)
+	m.account(&m.tenant.policy.Budgets)
 	for _, lane := range m.lanes {
 		if lane != nil {
 			m.pool.queues[lane.class].SetWeight(lane.flow, int64(t.Weight))

@@ -28,7 +28,7 @@ type stream struct {
 func playStream(data []byte, explain bool) []Decision {
 	p := streamPolicy(0)
 	if len(data) > 0 {
-		p = streamPolicy(data[0] % 10)
+		p = streamPolicy(data[0] % numStreamPolicies)
 	}
 	s := &stream{data: data, now: t0, explain: explain, c: New(t0, p, rand.New(rand.NewPCG(1, 1)))}
 	s.ledger = newLedger(s.c)
@@ -50,6 +50,8 @@ func (s *stream) next() byte {
 
 // pick takes one of the values by the next byte.
 func pick[T any](s *stream, of ...T) T { return of[int(s.next())%len(of)] }
+
+const numStreamPolicies = 12
 
 func streamPolicy(variant byte) *Policy {
 	p := &Policy{Observe: variant == 7}
@@ -89,6 +91,31 @@ func streamPolicy(variant byte) *Policy {
 		m := &p.Models[0]
 		m.Balance = Score
 		m.Deployments = append(m.Deployments, Deployment{Name: "v", Concurrency: 2, Weight: 3}, Deployment{Name: "u", Concurrency: 1, Tier: 1})
+	case 10, 11: // budgets and a ladder
+		price := Price{Known: true, Input: 1e6, Output: 4e6}
+		for i := range p.Models {
+			for j := range p.Models[i].Deployments {
+				p.Models[i].Deployments[j].Price = price
+			}
+		}
+		p.Models[0].Fallback[CauseError] = []string{"n"}
+		p.Models[0].Ladder = LadderPolicy{Stay: time.Second, Hold: 5 * time.Second, Rungs: []Rung{
+			{Name: "features", Kind: RungFeatures, Saving: 10}, {Name: "trim", Kind: RungCompute}, {Name: "off", Kind: RungCompute, Off: true},
+			{Name: "smaller", Kind: RungModel, Model: "n"}, {Name: "before", Kind: RungRecent},
+		}}
+		p.Budget = Budget{Limits: [NumSpans]int64{Day: 900_000}}
+		p.Tenants[0].Budgets = Budgets{
+			All: Budget{Limits: [NumSpans]int64{Minute: 20_000, Hour: 300_000}}, User: Budget{Limits: [NumSpans]int64{Minute: 9000}, Calendar: true},
+			Key: Budget{Limits: [NumSpans]int64{Hour: 200_000}, Raised: Override{Limits: [NumSpans]int64{Hour: 400_000}, Until: t0.Add(time.Minute)}},
+		}
+		p.Tenants[1].Budgets = Budgets{
+			Models: map[string]Budget{"": {Limits: [NumSpans]int64{Day: 100_000, Month: 500_000}, Pace: 300}}, Session: Budget{Limits: [NumSpans]int64{Hour: 50_000}},
+		}
+		if variant == 11 {
+			p.Tenants[0].Budgets.All = Budget{}
+			p.Tenants[1].Budgets.Session.Limits[Hour] = 1000
+			p.Models[0].Ladder.Rungs = p.Models[0].Ladder.Rungs[1:]
+		}
 	}
 	p.Defaults()
 	return p
@@ -113,7 +140,7 @@ func (s *stream) event() {
 		s.now = s.now.Add(pick(s, 0, ms, ms, 20*ms, 20*ms, 100*ms, 100*ms, 300*ms, 300*ms, time.Second, rare))
 	case 14:
 		if b := s.next(); b < 64 {
-			s.took(s.c.Configure(s.now, streamPolicy(b%10)))
+			s.took(s.c.Configure(s.now, streamPolicy(b%numStreamPolicies)))
 		} else if b < 96 {
 			told := Told{Limit: 100, Remaining: int64(s.next()) - 20, Reset: time.Duration(s.next()) * time.Second}
 			s.took(s.c.Observe(s.now, pick(s, "x", "y", "z", "none"), int(b%3), Sample{Requests: told}))
@@ -144,7 +171,16 @@ func (s *stream) request() Request {
 		Bytes:     int64(s.next()) * 10,
 		Stream:    s.next()%2 == 0,
 		Affinity:  uint64(s.next() % 3),
+		User:      pick(s, "", "u", "v", "w"),
+		Key:       pick(s, "", "k"),
+		Session:   pick(s, "", "", "s", "t"),
+		May:       pick(s, 0, 0, MayDegrade, MayFeatures|MayCompute),
+		Turn:      s.next()%2 == 0,
+		Recent:    s.next()%4 == 0,
 		Arrived:   s.now.Add(-time.Duration(s.next()%4) * 100 * time.Millisecond),
+	}
+	for i := range r.Rungs {
+		r.Rungs[i] = Shape{Changes: s.next()%4 > 0, Input: r.Input / int64(i+1), MaxOutput: r.MaxOutput / int64(i+1)}
 	}
 	if d := pick(s, 0, -time.Second, 100*time.Millisecond, time.Second, 4*time.Second, 8*time.Second, time.Hour, 1<<63-1); d != 0 {
 		r.Deadline = r.Arrived.Add(d) // the last is as far as time goes (B163)
@@ -202,6 +238,7 @@ func (s *stream) finish(id ID) {
 		Outcome{Status: 400, Fault: TooLong},
 		Outcome{Status: 503, Retryable: true, Sent: true},
 	)
+	o.Cost = int64(s.next()) * 20
 	ds := s.c.Finish(s.now, id, o)
 	if !slices.ContainsFunc(ds, func(d Decision) bool { return d.ID == id }) {
 		s.ledger.settled(id)
@@ -220,7 +257,7 @@ func (s *stream) took(ds []Decision) {
 		if d.Verdict == Run && s.c.calls[d.ID] != nil && d.Deployment == "" {
 			panic("run, but where")
 		}
-		if d.Verdict == Reject {
+		if d.Verdict == Reject || d.Verdict == Recall {
 			s.ledger.settled(d.ID)
 		}
 	}
@@ -263,6 +300,11 @@ func (s *stream) drain() {
 	if len(s.ledger.open) > 0 || s.c.Running()+s.c.Waiting() > 0 {
 		panic(fmt.Sprintf("left over: %v", s.ledger.open))
 	}
+	s.c.eachAccount(func(a *account) {
+		if a.held != 0 || a.holders != 0 {
+			panic(fmt.Sprintf("account %v %s %s holds %d of %d requests, and none is left", a.scope, a.tenant, a.name, a.held, a.holders))
+		}
+	})
 }
 
 // FuzzController looks for streams of events that break the controller, or
@@ -272,7 +314,7 @@ func FuzzController(f *testing.F) {
 		f.Add(randomStream(seed, 600))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 4000 {
+		if len(data) > 8000 {
 			t.Skip()
 		}
 		if a, b := playStream(data, false), playStream(data, true); !same(a, b) {
@@ -284,7 +326,7 @@ func FuzzController(f *testing.F) {
 // TestRandomStreams is the same over random streams, shrunk when one fails.
 func TestRandomStreams(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		data := rapid.SliceOfN(rapid.Byte(), 0, 3000).Draw(t, "stream")
+		data := rapid.SliceOfN(rapid.Byte(), 0, 6000).Draw(t, "stream")
 		if a, b := playStream(data, false), playStream(data, true); !same(a, b) {
 			t.Error("looking changed what was decided")
 		}
@@ -317,7 +359,7 @@ func randomStream(seed uint64, n int) []byte {
 func TestStreamReach(t *testing.T) {
 	seen := map[Stage]int{}
 	for seed := range uint64(100) {
-		data := randomStream(seed, 4000)
+		data := randomStream(seed, 9000)
 		ds := playStream(data, false)
 		for _, d := range ds {
 			seen[d.Stage]++
@@ -328,7 +370,7 @@ func TestStreamReach(t *testing.T) {
 	}
 	for s := range Stage(NumStages) {
 		switch s {
-		case StageLadder, StageCancelled, StageFinished: // never decided by the core
+		case StageCancelled, StageFinished: // never decided by the core
 		default:
 			if seen[s] == 0 {
 				t.Errorf("no stream came to %v", s)

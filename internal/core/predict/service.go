@@ -61,6 +61,15 @@ type Estimate struct {
 	Raw, First time.Duration // slot time; time to the first event
 
 	total, first float64 // seconds, as fitted, before the tenant's factor
+	lesser       bool    // of a request that was made cheaper
+}
+
+// Scaled is the estimate of the same request made cheaper, so that it takes a
+// share of its time. How long its answer is says nothing of others.
+func (e Estimate) Scaled(share float64) Estimate {
+	e.Raw, e.total, e.lesser = seconds(e.Raw.Seconds()*share), e.total*share, true
+	e.First = min(e.First, e.Raw)
+	return e
 }
 
 // timing is one kind of time: the fit, its calibration and its error.
@@ -182,12 +191,13 @@ func (s *Service) First(t *Tenant, e Estimate, input int64, took time.Duration) 
 // means it is not known.
 func (s *Service) Total(t *Tenant, e Estimate, input, output int64, took time.Duration) {
 	y := max(took.Seconds(), shortest)
-	if output > 0 {
+	switch {
+	case output <= 0:
+		output = e.Output
+	case !e.lesser:
 		t.output.Add(float64(output), tenantMemory)
 		t.bySize[size(input)].Add(float64(output), tenantMemory)
 		s.output.Add(float64(output), tenantMemory)
-	} else {
-		output = e.Output
 	}
 	s.mean.Add(y, fitMemory)
 	s.square.Add(y*y, fitMemory)

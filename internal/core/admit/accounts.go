@@ -1,0 +1,104 @@
+package admit
+
+// accounts is a bounded table of accounts with names that callers choose: end
+// users and sessions. When it is full the one that was used longest ago, and
+// holds nothing, is forgotten.
+type accounts struct {
+	scope          Scope
+	tenant         string
+	budget         *Budget
+	byName         map[string]*account
+	newest, oldest *account
+	forgotten      int64 // accounts that had to give way
+}
+
+const (
+	mostAccounts = 10_000 // of one tenant in one scope are kept
+	shrinkLooks  = 8      // accounts looked at for one that is new
+)
+
+// table brings a table in line with its budget; nil if that limits nothing.
+func table(t *accounts, s Scope, tenant string, b *Budget) *accounts {
+	if b.None() {
+		return nil
+	}
+	if t == nil {
+		t = &accounts{scope: s, tenant: tenant, byName: map[string]*account{}}
+	}
+	t.budget = b
+	for a := t.newest; a != nil; a = a.older {
+		a.configure(b)
+	}
+	return t
+}
+
+// find is the account of a name, nil if there is none yet.
+func (t *accounts) find(name string) *account {
+	if t == nil || name == "" {
+		return nil
+	}
+	return t.byName[name]
+}
+
+// use is the account of a name, made if there is none, and marks it as used;
+// nil without a table or a name.
+func (t *accounts) use(name string) *account {
+	if t == nil || name == "" {
+		return nil
+	}
+	a := t.byName[name]
+	if a == nil {
+		a = newAccount(t.scope, t.tenant, name, t.budget)
+		t.byName[name] = a
+		t.push(a)
+		t.shrink()
+		return a
+	}
+	if t.newest != a {
+		t.unlink(a)
+		t.push(a)
+	}
+	return a
+}
+
+// shrink forgets what is too much. What holds something stays until a later
+// time, so that the table is at most as much larger as requests are running.
+func (t *accounts) shrink() {
+	a := t.oldest
+	for looks := 0; looks < shrinkLooks && len(t.byName) > mostAccounts && a != t.newest; looks++ {
+		next := a.newer
+		if a.holders == 0 {
+			t.unlink(a)
+			delete(t.byName, a.name)
+			t.forgotten++
+		} else { // it is in use, whenever it was asked for
+			t.unlink(a)
+			t.push(a)
+		}
+		a = next
+	}
+}
+
+func (t *accounts) push(a *account) {
+	a.older, a.newer = t.newest, nil
+	if t.newest != nil {
+		t.newest.newer = a
+	} else {
+		t.oldest = a
+	}
+	t.newest = a
+}
+
+func (t *accounts) unlink(a *account) {
+	if a.newer != nil {
+		a.newer.older = a.older
+	} else {
+		t.newest = a.older
+	}
+	if a.older != nil {
+		a.older.newer = a.newer
+	} else {
+		t.oldest = a.newer
+	}
+	a.newer, a.older = nil, nil
+}

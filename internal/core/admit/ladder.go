@@ -1,0 +1,201 @@
+package admit
+
+import (
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/meter"
+)
+
+// rung is what is known of one rung of a pool's ladder.
+type rung struct {
+	ratio   meter.Mean // real over what the numbers of tokens said, of calls whose lowest rung it was
+	took    meter.Mean // seconds of slot time of these
+	usual   meter.Mean // seconds that they would have taken as asked, by prediction
+	served  int64
+	asleep  time.Time // until then it is left out: it did not help
+	samples int
+}
+
+const (
+	rungMemory  = 100
+	rungBelief  = 10               // samples that the configured saving weighs
+	rungSamples = 20               // before it is judged
+	rungHelps   = 0.98             // of the time that is needed without it is no help
+	rungRest    = 10 * time.Minute // until one that did not help is tried again
+)
+
+// ladderOf brings the rungs in line with a policy and keeps what was learnt.
+func ladderOf(old []rung, was, now []Rung) []rung {
+	list := make([]rung, min(len(now), MaxRungs))
+	for i := range list {
+		for j := range min(len(old), len(was)) {
+			if was[j].Name == now[i].Name {
+				list[i] = old[j]
+			}
+		}
+	}
+	return list
+}
+
+// usable says that rung i may be taken for the request: it is on, it changes
+// something, and the caller agrees.
+func (p *pool) usable(now time.Time, r *Request, i int) bool {
+	x := &p.policy.Ladder.Rungs[i]
+	return !x.Off && x.Kind != RungRecent && r.Rungs[i].Changes && r.May&x.Kind.needs() != 0 && !now.Before(p.rungs[i].asleep)
+}
+
+// standing is the rungs that every request of this kind takes now: by the level
+// of its class, and by what is spent.
+func (c *Controller) standing(now time.Time, r *Request, home *pool) (set Rungs) {
+	if len(home.rungs) == 0 || r.May&MayDegrade == 0 || c.policy.Observe || r.Class >= NumClasses {
+		return 0
+	}
+	at := max(home.levels[r.Class].at, c.spendLevel(r))
+	for i := range home.rungs {
+		if uint8(home.policy.Ladder.Rungs[i].Kind) < at && home.usable(now, r, i) {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// spendLevel is the level that the accounts of the request ask for. Lower
+// classes are a step ahead.
+func (c *Controller) spendLevel(r *Request) (at uint8) {
+	if !c.counts {
+		return 0
+	}
+	list := c.payersOf(r)
+	if t, p := c.tenants[r.Tenant], c.byModel[r.Model]; t != nil && p != nil && p.index < len(t.members) && t.members[p.index] != nil {
+		list[ScopeModel] = t.members[p.index].spent
+	}
+	for _, a := range list {
+		if a != nil {
+			at = max(at, a.level)
+		}
+	}
+	if at > 0 && r.Class >= Batch {
+		at = min(at+1, NumLevels-1)
+	}
+	return at
+}
+
+// degraded is the request with the rungs of a set.
+func (c *Controller) degraded(r *Request, home *pool, set Rungs) Request {
+	q := *r
+	for i := range home.rungs {
+		if !set.Has(i) {
+			continue
+		}
+		q.Input, q.MaxOutput = r.Rungs[i].Input, r.Rungs[i].MaxOutput
+		if m := home.policy.Ladder.Rungs[i].Model; m != "" {
+			q.Model = m
+		}
+	}
+	return q
+}
+
+// factor is what the rungs of a set leave of a call's time, beyond what the
+// numbers of its tokens say: what calls at the lowest of them really took, and
+// until there were some what the policy believes.
+func (p *pool) factor(set Rungs) float64 {
+	if set == 0 {
+		return 1
+	}
+	believed, last := 1.0, -1
+	for i := range p.rungs {
+		if x := &p.policy.Ladder.Rungs[i]; set.Has(i) {
+			if x.Model != "" {
+				return 1 // another pool, whose times are known by themselves
+			}
+			believed *= 1 - float64(min(max(x.Saving, 0), 95))/100
+			last = i
+		}
+	}
+	if last < 0 {
+		return 1
+	}
+	return min(p.rungs[last].ratio.Shrunk(believed, rungBelief), 1)
+}
+
+// mended says whether a cheaper form of the request may be let in where the
+// stage refused it as it was.
+func mended(s Stage) bool {
+	switch s {
+	case StageShed, StageWait, StageBound, StageSpend, StagePace, StageTokens, StageCapacity:
+		return true
+	}
+	return false
+}
+
+// descend looks for the first cheaper form of a refused request that is let in:
+// it goes down the ladder, and leaves out what makes no difference.
+func (c *Controller) descend(now time.Time, r *Request, set Rungs, p *plan, t *Trace) {
+	home := p.home
+	if home == nil || len(home.rungs) == 0 || r.May&MayDegrade == 0 || !mended(p.stage) || c.policy.Observe {
+		return
+	}
+	for i := range home.rungs {
+		if set.Has(i) || !home.usable(now, r, i) {
+			continue
+		}
+		next := set | 1<<i
+		q := c.degraded(r, home, next)
+		other := plan{}
+		if c.try(now, &q, home, next, &other, t); other.verdict != Reject {
+			*p = other
+			p.stage = StageLadder
+			return
+		}
+		if home.policy.Ladder.Rungs[i].Model == "" { // what another model refuses is not its to serve
+			set = next
+		}
+	}
+}
+
+// recall answers a refused request with an answer from before, if the caller
+// takes one and the ladder ends with it.
+func (c *Controller) recall(r *Request, p *plan) {
+	home := p.home
+	if home == nil || !r.Recent || r.May&MayRecent == 0 || !mended(p.stage) || c.policy.Observe {
+		return
+	}
+	for i := range home.rungs {
+		if x := &home.policy.Ladder.Rungs[i]; x.Kind == RungRecent && !x.Off {
+			p.verdict, p.stage, p.rungs = Recall, StageLadder, 1<<i
+			return
+		}
+	}
+}
+
+// descended learns from a good call what its rungs really saved.
+func (k *call) descended(now time.Time, took time.Duration) {
+	if k.rungs == 0 || k.home == nil {
+		return
+	}
+	last := -1
+	for i := range k.home.rungs {
+		if k.rungs.Has(i) {
+			last = i
+		}
+	}
+	if last < 0 {
+		return // the ladder was shortened meanwhile
+	}
+	x := &k.home.rungs[last]
+	x.served++
+	x.took.Add(took.Seconds(), rungMemory)
+	x.usual.Add(k.usual.Seconds(), rungMemory)
+	if k.pool() != k.home {
+		return
+	}
+	plain := k.pool().service.Slots(k.plain).Seconds()
+	x.ratio.Add(min(took.Seconds()/max(plain, 1e-4), 4), rungMemory)
+	if x.samples++; x.samples < rungSamples {
+		return
+	}
+	// Judged by what calls took beside what they would have taken as asked.
+	if x.took.Shrunk(0, 0) > rungHelps*x.usual.Shrunk(0, 0) {
+		x.asleep, x.samples = now.Add(rungRest), 0
+	}
+}

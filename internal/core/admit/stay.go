@@ -1,0 +1,139 @@
+package admit
+
+import "time"
+
+// stay is where a session goes on that was moved to another model: it stays
+// there until the pressure on its own has been gone for a while, and moves back
+// where a turn begins. A conversation that went to and fro with every change of
+// the wind would lose what the models make of it, and what their caches hold.
+type stay struct {
+	key      stayKey
+	at       string // the model that serves it
+	rungs    Rungs  // of the ladder of its own model; 0 for a fallback
+	newer    *stay
+	older    *stay
+	lastUsed time.Time
+}
+
+type stayKey struct{ tenant, session, model string }
+
+const (
+	mostStays = 20_000    // sessions that are remembered
+	stayMost  = time.Hour // and how long without a request
+)
+
+// stays are the sessions that were moved, by last use.
+type stays struct {
+	byKey          map[stayKey]*stay
+	newest, oldest *stay
+}
+
+// moved notes that a session of a model is served by another.
+func (s *stays) moved(now time.Time, key stayKey, at string, rungs Rungs) {
+	if key.session == "" {
+		return
+	}
+	if s.byKey == nil {
+		s.byKey = map[stayKey]*stay{}
+	}
+	x := s.byKey[key]
+	if x == nil {
+		x = &stay{key: key}
+		s.byKey[key] = x
+	} else {
+		s.unlink(x)
+	}
+	x.at, x.rungs, x.lastUsed = at, rungs, now
+	if x.older = s.newest; x.older != nil {
+		x.older.newer = x
+	} else {
+		s.oldest = x
+	}
+	x.newer, s.newest = nil, x
+	for s.oldest != x && (len(s.byKey) > mostStays || now.Sub(s.oldest.lastUsed) > stayMost) {
+		s.back(s.oldest)
+	}
+}
+
+// back ends a stay.
+func (s *stays) back(x *stay) {
+	s.unlink(x)
+	delete(s.byKey, x.key)
+}
+
+func (s *stays) unlink(x *stay) {
+	if x.newer != nil {
+		x.newer.older = x.older
+	} else {
+		s.newest = x.older
+	}
+	if x.older != nil {
+		x.older.newer = x.newer
+	} else {
+		s.oldest = x.newer
+	}
+	x.newer, x.older = nil, nil
+}
+
+// staying is the stay of the request's session, nil if it is served by its own
+// model: because it was never moved, or because it may go back now.
+func (c *Controller) staying(now time.Time, r *Request, home *pool) *stay {
+	if r.Session == "" || len(c.stays.byKey) == 0 {
+		return nil
+	}
+	x := c.stays.byKey[stayKey{r.Tenant, r.Session, home.policy.Name}]
+	if x == nil || now.Sub(x.lastUsed) > stayMost || c.byModel[x.at] == nil {
+		return nil
+	}
+	if x.rungs != 0 && r.May&MayModel == 0 { // it agrees no more
+		return nil
+	}
+	home.current(now)
+	hard := home.slots == 0 || home.paused(now) || now.Sub(home.pressed) < home.policy.Ladder.Hold
+	if r.Turn && !hard {
+		return nil
+	}
+	return x
+}
+
+// paused says that every deployment pauses, as its provider asked for.
+func (p *pool) paused(now time.Time) bool {
+	for _, d := range p.deployments {
+		if !d.left && !d.resting(now) {
+			return false
+		}
+	}
+	return true
+}
+
+// settled notes where the session of an admitted request is served: elsewhere
+// as long as its own model is under pressure, or at home again.
+func (c *Controller) settled(now time.Time, k *call, r *Request) {
+	if r.Session == "" || k.home == nil {
+		return
+	}
+	key := stayKey{r.Tenant, r.Session, k.home.policy.Name}
+	x := c.stays.byKey[key]
+	switch p := k.pool(); {
+	case p == k.home || !k.elsewhere():
+		if x != nil {
+			c.stays.back(x)
+		}
+	default:
+		c.stays.moved(now, key, p.policy.Name, k.rungs)
+	}
+}
+
+// elsewhere says that another model serves the call, and not only other
+// deployments of its own.
+func (k *call) elsewhere() bool {
+	if k.rungs == 0 {
+		return k.pool() != k.home
+	}
+	for i := range k.home.rungs {
+		if k.rungs.Has(i) && k.home.policy.Ladder.Rungs[i].Kind == RungModel {
+			return true
+		}
+	}
+	return false
+}
