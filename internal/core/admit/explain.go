@@ -93,6 +93,8 @@ type Snapshot struct {
 	Pools       []PoolState       // in order of first appearance
 	Deployments []DeploymentState // by model, in the order of the policy
 	Tenants     []TenantState     // by name
+	Accounts    []AccountState
+	Money       MoneyState
 }
 
 // PoolState is one pool's part of a Snapshot.
@@ -105,6 +107,104 @@ type PoolState struct {
 	Mean     time.Duration // service time measured of late
 	Factor   float64       // what predictions are multiplied with now: calibration and brownout
 	Brownout float64       // the part of Factor that running calls' ages add; 1 when all is well
+	Rungs    []RungState   // of its ladder, in order
+	Levels   [NumClasses]LevelState
+}
+
+// RungState is one rung of a pool's ladder.
+type RungState struct {
+	Name   string
+	Kind   RungKind
+	Served int64         // good calls whose lowest rung it was
+	Took   time.Duration // their mean slot time
+	Usual  time.Duration // what they would have taken as asked, by prediction
+	Asleep bool          // it did not help, and is left out for a while
+}
+
+// LevelState is how far down its ladder one class of a pool is.
+type LevelState struct {
+	Level    int
+	Pressure float64                  // predicted wait over what it may be at most, smoothed
+	Held     [NumLevels]time.Duration // time spent at each level
+}
+
+func (p *pool) rungStates(now time.Time) (list []RungState) {
+	for i := range p.rungs {
+		x, policy := &p.rungs[i], &p.policy.Ladder.Rungs[i]
+		mean := func(m *meter.Mean) time.Duration { return time.Duration(m.Shrunk(0, 1e-9) * float64(time.Second)) }
+		list = append(list, RungState{policy.Name, policy.Kind, x.served, mean(&x.took), mean(&x.usual), now.Before(x.asleep)})
+	}
+	return list
+}
+
+// state reads a level without changing it.
+func (l *level) state(now time.Time) LevelState {
+	s := LevelState{Level: int(l.at), Pressure: l.pressure, Held: l.held}
+	if !l.counted.IsZero() && now.After(l.counted) {
+		s.Held[l.at] += now.Sub(l.counted)
+	}
+	return s
+}
+
+// AccountState is one account's part of a Snapshot; those of users and sessions
+// are too many for it.
+type AccountState struct {
+	Scope        Scope
+	Tenant, Name string // Name is the model or the key
+	Span         Span
+	Limit        int64 // micro-dollars, in force now
+	Used, Held   int64
+	PerMinute    int64 // spent in the last minute
+	Alarm        Alarm
+	Level        int           // of the ladder, that it asks for
+	Lasts        time.Duration // until the limit is reached at that rate; the largest duration if never
+}
+
+// accountStates are all limits of all accounts, but for users and sessions.
+func (c *Controller) accountStates(now time.Time) (list []AccountState) {
+	c.eachAccount(func(a *account) {
+		if a.scope == ScopeUser || a.scope == ScopeSession {
+			return
+		}
+		for i := range a.limits {
+			l := &a.limits[i]
+			most := a.most(now, l)
+			if l.pace || most == 0 || a.scope == ScopeModel && l.purse.Sum(now)+a.held == 0 {
+				continue // a pair of tenant and model that never came is not told of
+			}
+			list = append(list, AccountState{
+				Scope: a.scope, Tenant: a.tenant, Name: a.name, Span: l.span, Limit: most, Used: l.purse.Sum(now), Held: a.held,
+				PerMinute: a.last.Sum(now), Alarm: a.alarm, Level: int(a.level), Lasts: a.lasts(now, l, most),
+			})
+		}
+	})
+	return list
+}
+
+// MoneyState is what is held of budgets by all accounts, and how much of that
+// belongs to requests that are alive: less would be a leak.
+type MoneyState struct {
+	Held, Alive int64 // micro-dollars, summed over the accounts of each request
+	Forgotten   int64 // accounts of users and sessions that had to give way
+}
+
+func (c *Controller) moneyState() (s MoneyState) {
+	c.eachAccount(func(a *account) { s.Held += a.held })
+	for _, k := range c.calls {
+		for _, a := range k.hold.payers {
+			if a != nil {
+				s.Alive += k.hold.amount
+			}
+		}
+	}
+	for _, t := range c.tenants {
+		for _, x := range []*accounts{t.keys, t.users, t.sessions} {
+			if x != nil {
+				s.Forgotten += x.forgotten
+			}
+		}
+	}
+	return s
 }
 
 // QueueState is one class of a pool.
@@ -132,7 +232,10 @@ func (c *Controller) Snapshot(now time.Time) Snapshot {
 		}
 		state := PoolState{
 			Model: p.policy.Name, Slots: p.slots, Running: len(p.running), Bytes: p.waitingBytes(),
-			Mean: p.service.Mean(), Factor: p.service.Factor(), Brownout: p.service.Slow(),
+			Mean: p.service.Mean(), Factor: p.service.Factor(), Brownout: p.service.Slow(), Rungs: p.rungStates(now),
+		}
+		for class := range p.levels {
+			state.Levels[class] = p.levels[class].state(now)
 		}
 		for class, q := range p.queues {
 			state.Classes[class] = QueueState{Waiting: q.Len(), Bytes: q.Bytes(), Work: p.service.Slots(time.Duration(q.Work()))}
@@ -155,6 +258,7 @@ func (c *Controller) Snapshot(now time.Time) Snapshot {
 		}
 		s.Tenants = append(s.Tenants, state)
 	}
+	s.Accounts, s.Money = c.accountStates(now), c.moneyState()
 	slices.SortFunc(s.Tenants, func(a, b TenantState) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }

@@ -95,7 +95,8 @@ func (c *Controller) press(now time.Time, r *Request, p *plan) {
 	if l.press(now, x, load, r.Class, &home.policy.Ladder) {
 		c.changed(Change{At: now, Level: &Stepping{Model: home.policy.Name, Class: r.Class, From: was, To: l.at, Pressure: l.pressure, Load: load}})
 	}
-	if l.at > 0 || home.slots == 0 || p.verdict == Reject {
+	moved := p.stage == StageLadder || p.pool != home && !p.stayed
+	if l.at > 0 || home.slots == 0 || moved || p.verdict == Reject {
 		home.pressed = now
 	}
 }

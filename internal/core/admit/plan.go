@@ -37,6 +37,7 @@ type plan struct {
 	visited  []*pool // the models before that
 
 	home             *pool         // the model that was asked for; nil if there is none
+	stayed           bool          // its session was moved before, and stays
 	rungs            Rungs         // of its ladder that make the request what is looked at
 	input, maxOutput int64         // tokens of that
 	plain            time.Duration // slot time before their savings
@@ -124,6 +125,7 @@ func (c *Controller) stay(now time.Time, r *Request, home *pool, set Rungs, p *p
 		return false
 	}
 	*p = other
+	p.stayed = true
 	return true
 }
 

@@ -65,7 +65,9 @@ type Estimate struct {
 }
 
 // Scaled is the estimate of the same request made cheaper, so that it takes a
-// share of its time. How long its answer is says nothing of others.
+// share of its time. What such a request takes teaches nothing of others, but
+// how far predictions are off: how much it saved is for the caller to learn,
+// and the calibration must not take that for the upstream's speed.
 func (e Estimate) Scaled(share float64) Estimate {
 	e.Raw, e.total, e.lesser = seconds(e.Raw.Seconds()*share), e.total*share, true
 	e.First = min(e.First, e.Raw)
@@ -191,16 +193,19 @@ func (s *Service) First(t *Tenant, e Estimate, input int64, took time.Duration) 
 // means it is not known.
 func (s *Service) Total(t *Tenant, e Estimate, input, output int64, took time.Duration) {
 	y := max(took.Seconds(), shortest)
-	switch {
-	case output <= 0:
+	if output <= 0 {
 		output = e.Output
-	case !e.lesser:
+	} else if !e.lesser {
 		t.output.Add(float64(output), tenantMemory)
 		t.bySize[size(input)].Add(float64(output), tenantMemory)
 		s.output.Add(float64(output), tenantMemory)
 	}
 	s.mean.Add(y, fitMemory)
 	s.square.Add(y*y, fitMemory)
+	if e.lesser {
+		s.total.wrong(y, e.Raw.Seconds())
+		return
+	}
 	t.total.Add(y/max(e.total, shortest), tenantMemory)
 	s.total.learn(float64(input), float64(output), y, e.Raw.Seconds())
 }
@@ -215,13 +220,17 @@ func size(input int64) int {
 }
 
 func (t *timing) learn(in, out, y, raw float64) {
-	ratio := y / max(raw, shortest)
-	t.measured++
-	t.error.Add(ratio / t.kappa)
+	t.wrong(y, raw)
 	t.real += (y - t.real) / calMemory
 	t.raw += (raw - t.raw) / calMemory
 	t.kappa = min(max(t.real/t.raw, calLow), calHigh)
 	t.fit.add(in, out, y)
+}
+
+// wrong takes how far a prediction was off.
+func (t *timing) wrong(y, raw float64) {
+	t.measured++
+	t.error.Add(y / max(raw, shortest) / t.kappa)
 	if t.since++; t.since >= refreshEvery {
 		t.refresh()
 	}
