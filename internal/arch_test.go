@@ -253,6 +253,7 @@ func TestPlanted(t *testing.T) {
 		{"queue imports meter", "internal/core/queue/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/core/meter"`, "may not import internal/core/meter"},
 		{"predict imports meter", "internal/core/predict/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/core/meter"`, ""},
 		{"an edge imports another", "internal/edge/config/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/edge/wire"`, "may not import internal/edge/wire"},
+		{"the answers import wire", "internal/edge/answers/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/edge/wire"`, "may not import internal/edge/wire"},
 		{"upstream imports wire", "internal/edge/upstream/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/edge/wire"`, ""},
 		{"an edge imports a piece", "internal/edge/wire/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/core/queue"`, "may not import internal/core/queue"},
 		{"an edge imports the gateway", "internal/edge/wire/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/gateway"`, "may not import internal/gateway"},
