@@ -2,6 +2,7 @@ package admit
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/meter"
@@ -20,15 +21,23 @@ type account struct {
 	last, calls  meter.Purse // spent in the last minute, and by how many requests
 	level        uint8       // of the ladder, by what is spent
 	alarm        Alarm
+	raised       time.Time // until when other limits are in force; zero if none are
+	slack        int64     // may be added before any limit must be looked at
 
 	newer, older *account // in its table, by last use
 }
 
-// limit is one span of a budget, or the pace that goes with it.
+// limit is one span of a budget, or the pace that goes with it, with the
+// figures that follow from it.
 type limit struct {
 	purse meter.Purse
 	span  Span
 	pace  bool
+
+	most  int64             // in force now; 0 if there is none at the moment
+	holds [NumClasses]int64 // above which each class is refused
+	marks [NumLevels]int64  // where the levels of the ladder begin; the last is the limit itself
+	fast  int64             // spent in a minute, to be told of; 0 never
 }
 
 // Alarm is how serious the state of an account is.
@@ -50,34 +59,31 @@ const (
 	paceParts  = 1440 // of a span is what its pace is seen over
 	alertCalls = 3    // fewer requests in a minute are no loop
 	alertShare = 100  // an alert needs this part of a limit spent
-	calmer     = 95   // per cent of a mark below which it is passed no more
+	calmer     = 20   // a mark is passed no more below it by this part of it
 )
 
-func newAccount(s Scope, tenant, name string, b *Budget) *account {
+func newAccount(now time.Time, s Scope, tenant, name string, b *Budget) *account {
 	a := &account{scope: s, tenant: tenant, name: name}
 	a.last.Set(meter.Rolling, time.Minute, 0)
 	a.calls.Set(meter.Rolling, time.Minute, 0)
-	a.configure(b)
+	a.configure(now, b)
 	return a
 }
 
 // configured brings an account in line with its budget; nil if that limits nothing.
-func configured(a *account, s Scope, tenant, name string, b *Budget) *account {
+func configured(now time.Time, a *account, s Scope, tenant, name string, b *Budget) *account {
 	switch {
 	case b.None():
 		return nil
 	case a == nil:
-		return newAccount(s, tenant, name, b)
+		return newAccount(now, s, tenant, name, b)
 	}
-	a.configure(b)
+	a.configure(now, b)
 	return a
 }
 
 // configure keeps what was counted, in every span that stays.
-func (a *account) configure(b *Budget) {
-	if a.budget == b {
-		return
-	}
+func (a *account) configure(now time.Time, b *Budget) {
 	a.budget = b
 	old := a.limits
 	a.limits = nil
@@ -106,18 +112,45 @@ func (a *account) configure(b *Budget) {
 			add(span, true)
 		}
 	}
+	a.figure(now)
 }
 
-// most is the limit that is in force; 0 if there is none at the moment.
-func (a *account) most(now time.Time, l *limit) int64 {
-	most := a.budget.Limits[l.span]
-	if raised := a.budget.Raised.Limits[l.span]; raised > 0 && now.Before(a.budget.Raised.Until) {
-		most = raised
+// figure works out what the limits in force mean.
+func (a *account) figure(now time.Time) {
+	b := a.budget
+	a.raised, a.slack = time.Time{}, 0
+	for i := range a.limits {
+		l := &a.limits[i]
+		l.most = b.Limits[l.span]
+		if now.Before(b.Raised.Until) {
+			a.raised = b.Raised.Until
+			if raised := b.Raised.Limits[l.span]; raised > 0 {
+				l.most = raised
+			}
+		}
+		hold := b.Hold
+		if l.pace {
+			hold = [NumClasses]int{100, 100, 100, 100}
+			l.most = share(l.most, int64(b.Pace), paceParts)
+		}
+		for class := range l.holds {
+			l.holds[class] = share(l.most, int64(min(hold[class], 100)), 100)
+		}
+		for i := range l.marks {
+			l.marks[i] = max(share(l.most, int64(b.Soft+(100-b.Soft)*i/(NumLevels-1)), 100), 1)
+		}
+		l.fast = 0
+		if b.Alert > 0 && l.span >= Hour && !l.pace {
+			l.fast = max(share(l.most, int64(b.Alert), int64(l.span.Length()/time.Minute)), 1)
+		}
 	}
-	if l.pace {
-		most = share(most, int64(a.budget.Pace), paceParts)
+}
+
+// current sees to it that an override ends.
+func (a *account) current(now time.Time) {
+	if !a.raised.IsZero() && !now.Before(a.raised) {
+		a.figure(now)
 	}
-	return most
 }
 
 // share is a part of an amount, without overflow.
@@ -127,24 +160,26 @@ func share(n, part, of int64) int64 { return n/of*part + n%of*part/of }
 // budget before a pace. A budget of which nothing is taken has room for any
 // request: else one that is smaller than every request would be none at all.
 func (a *account) over(now time.Time, class Class, amount int64) (budget, pace *limit) {
+	if a.current(now); amount < a.slack {
+		return nil, nil
+	}
 	for i := range a.limits {
 		l := &a.limits[i]
-		most := a.most(now, l)
 		used := l.purse.Sum(now) + a.held
-		if most == 0 || used == 0 {
+		if l.most == 0 || used == 0 {
 			continue
 		}
-		if l.pace {
-			if used+amount > most && pace == nil {
+		most := l.holds[class]
+		switch {
+		case l.pace:
+			if used+amount > l.most && pace == nil {
 				pace = l
 			}
 			continue
+		case class == Speculative && a.alarm >= Fast:
+			most = 0
 		}
-		hold := int64(a.budget.Hold[class])
-		if class == Speculative && a.alarm >= Fast {
-			hold = 0
-		}
-		if used+amount > share(most, min(hold, 100), 100) {
+		if used+amount > most {
 			return l, nil
 		}
 	}
@@ -153,13 +188,14 @@ func (a *account) over(now time.Time, class Class, amount int64) (budget, pace *
 
 // room is how long until a limit has room for amount.
 func (a *account) room(now time.Time, l *limit, amount int64) time.Duration {
-	return l.purse.Free(now, max(a.most(now, l)-a.held-amount, 0))
+	return l.purse.Free(now, max(l.most-a.held-amount, 0))
 }
 
 // take holds an amount for a request.
 func (a *account) take(now time.Time, amount int64) {
 	a.held += amount
 	a.holders++
+	a.slack -= amount
 }
 
 // settle ends a hold and books what was spent.
@@ -174,6 +210,7 @@ func (a *account) spend(now, at time.Time, n int64) {
 	if n <= 0 {
 		return
 	}
+	a.slack -= n
 	for i := range a.limits {
 		a.limits[i].purse.Put(now, at, n)
 	}
@@ -181,20 +218,11 @@ func (a *account) spend(now, at time.Time, n int64) {
 	a.calls.Put(now, at, 1)
 }
 
-// burn is how many times faster than evenly the limit of a span is being spent,
-// by the last minute.
-func (a *account) burn(now time.Time, l *limit, most int64) float64 {
-	if most == 0 {
-		return 0
-	}
-	return float64(a.last.Sum(now)) * l.span.Length().Minutes() / float64(most)
-}
-
 // lasts is how long what is left of a limit lasts at the rate of the last
 // minute; math.MaxInt64 if nothing is being spent.
-func (a *account) lasts(now time.Time, l *limit, most int64) time.Duration {
+func (a *account) lasts(now time.Time, l *limit) time.Duration {
 	rate := float64(a.last.Sum(now)) / 60
-	left := float64(max(most-l.purse.Sum(now)-a.held, 0))
+	left := float64(max(l.most-l.purse.Sum(now)-a.held, 0))
 	if rate == 0 || left/rate > math.MaxInt64/1e9 {
 		return math.MaxInt64
 	}
@@ -205,44 +233,53 @@ func (a *account) lasts(now time.Time, l *limit, most int64) time.Duration {
 // The levels divide what lies between the soft threshold and the limit. A
 // threshold is passed no more only some way below it, so that nothing flaps.
 func (a *account) judge(now time.Time) (alarm Alarm, level uint8, worst *limit) {
-	b := a.budget
+	a.current(now)
+	minute := a.last.Sum(now)
+	a.slack = math.MaxInt64
 	for i := range a.limits {
 		l := &a.limits[i]
-		most := a.most(now, l)
-		if l.pace || most == 0 {
+		if l.most == 0 {
 			continue
 		}
 		used := l.purse.Sum(now) + a.held
-		mark := func(percent int, passed bool) bool {
-			m := share(most, int64(percent), 100)
-			if passed {
-				m = share(m, calmer, 100)
-			}
-			return used >= max(m, 1)
+		if a.slack = min(a.slack, slices.Min(l.holds[:])-used); l.pace {
+			continue
+		}
+		a.slack = min(a.slack, l.marks[0]-used)
+		if l.fast > 0 {
+			a.slack = min(a.slack, l.fast-minute)
 		}
 		x, steps := Calm, uint8(0)
-		for i := range NumLevels - 1 {
-			at := b.Soft + (100-b.Soft)*i/(NumLevels-1)
-			if mark(at, int(a.level) > i) {
-				steps = uint8(i + 1)
+		if used >= l.marks[0]-l.marks[0]/calmer {
+			for i, mark := range l.marks {
+				passed := a.alarm == Exhausted
+				if i < NumLevels-1 {
+					passed = int(a.level) > i
+				}
+				if passed {
+					mark -= mark / calmer
+				}
+				if used < mark {
+					break
+				}
+				x, steps = Soft, uint8(i+1)
+			}
+			if steps == NumLevels {
+				x, steps = Exhausted, NumLevels-1
 			}
 		}
-		factor := float64(b.Alert)
-		if a.alarm == Fast {
-			factor /= 2
-		}
-		switch {
-		case mark(100, a.alarm == Exhausted):
-			x = Exhausted
-		case steps > 0:
-			x = Soft
-		case b.Alert > 0 && l.span >= Hour && (a.alarm == Fast || a.calls.Sum(now) >= alertCalls) && used >= most/alertShare && a.burn(now, l, most) >= factor:
-			x, steps = Fast, 1
+		if x == Calm && l.fast > 0 && used >= l.most/alertShare && a.calls.Sum(now) >= alertCalls {
+			if minute >= l.fast || a.alarm == Fast && minute >= l.fast/2 {
+				x, steps = Fast, 1
+			}
 		}
 		if x > alarm || worst == nil {
 			alarm, worst = x, l
 		}
 		level = max(level, steps)
+	}
+	if alarm != Calm || level > 0 {
+		a.slack = 0
 	}
 	return alarm, level, worst
 }

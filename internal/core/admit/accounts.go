@@ -1,5 +1,7 @@
 package admit
 
+import "time"
+
 // accounts is a bounded table of accounts with names that callers choose: end
 // users and sessions. When it is full the one that was used longest ago, and
 // holds nothing, is forgotten.
@@ -18,7 +20,7 @@ const (
 )
 
 // table brings a table in line with its budget; nil if that limits nothing.
-func table(t *accounts, s Scope, tenant string, b *Budget) *accounts {
+func table(now time.Time, t *accounts, s Scope, tenant string, b *Budget) *accounts {
 	if b.None() {
 		return nil
 	}
@@ -27,7 +29,7 @@ func table(t *accounts, s Scope, tenant string, b *Budget) *accounts {
 	}
 	t.budget = b
 	for a := t.newest; a != nil; a = a.older {
-		a.configure(b)
+		a.configure(now, b)
 	}
 	return t
 }
@@ -42,13 +44,13 @@ func (t *accounts) find(name string) *account {
 
 // use is the account of a name, made if there is none, and marks it as used;
 // nil without a table or a name.
-func (t *accounts) use(name string) *account {
+func (t *accounts) use(now time.Time, name string) *account {
 	if t == nil || name == "" {
 		return nil
 	}
 	a := t.byName[name]
 	if a == nil {
-		a = newAccount(t.scope, t.tenant, name, t.budget)
+		a = newAccount(now, t.scope, t.tenant, name, t.budget)
 		t.byName[name] = a
 		t.push(a)
 		t.shrink()

@@ -278,7 +278,7 @@ func (c *Controller) fallBack(now time.Time, k *call, fault Fault) bool {
 		if p == nil || slices.Contains(k.visited, p) || p == k.pool() {
 			continue
 		}
-		m := c.memberOf(p, k.tenant())
+		m := c.memberOf(now, p, k.tenant())
 		l := m.laneOf(k.lane.class)
 		est := p.service.Estimate(&m.known, k.input, k.maxOutput)
 		if m.requests != nil && !m.requests.Fits(now, 1) || m.tokens != nil && !m.tokens.Fits(now, k.input+est.Output) {

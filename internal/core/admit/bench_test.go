@@ -14,8 +14,10 @@ func benchController(tenants, slots int, limits Limits) *Controller {
 	}
 	p.Models[0].Queue.Work = 1000 * time.Hour
 	p.Defaults()
-	return New(t0, p, rand.New(rand.NewPCG(1, 1)))
+	return newBench(p)
 }
+
+func newBench(p *Policy) *Controller { return New(t0, p, rand.New(rand.NewPCG(1, 1))) }
 
 // BenchmarkOfferFinish is the uncontended decision: a slot is free.
 func BenchmarkOfferFinish(b *testing.B) {

@@ -42,8 +42,8 @@ func (c *Controller) Configure(now time.Time, p *Policy) []Decision {
 		}
 		q.survey(now)
 	}
-	c.configureTenants(p)
-	c.configureSpend(p)
+	c.configureTenants(now, p)
+	c.configureSpend(now, p)
 	for _, q := range c.pools {
 		c.dispatch(now, q)
 	}
@@ -97,7 +97,7 @@ func (p *pool) configure(m *Model) {
 	p.order()
 }
 
-func (c *Controller) configureTenants(p *Policy) {
+func (c *Controller) configureTenants(now time.Time, p *Policy) {
 	old := c.tenants
 	c.tenants = make(map[string]*tenant, len(p.Tenants))
 	for _, t := range p.Tenants {
@@ -108,7 +108,7 @@ func (c *Controller) configureTenants(p *Policy) {
 		known.policy = t
 		for _, m := range known.members {
 			if m != nil {
-				m.limit(t)
+				m.limit(now, t)
 			}
 		}
 		c.tenants[t.Name] = known

@@ -134,7 +134,7 @@ func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
 		task:     r.Task, affinity: r.Affinity, most: p.most, visited: p.visited,
 	}
 	if k.rungs != 0 {
-		m := c.memberOf(k.home, p.tenant)
+		m := c.memberOf(now, k.home, p.tenant)
 		k.usual = k.home.service.Slots(k.home.service.Estimate(&m.known, r.Input, r.MaxOutput).Raw)
 	}
 	c.seq++

@@ -163,18 +163,18 @@ type AccountState struct {
 // accountStates are all limits of all accounts, but for users and sessions.
 func (c *Controller) accountStates(now time.Time) (list []AccountState) {
 	c.eachAccount(func(a *account) {
+		a.current(now)
 		if a.scope == ScopeUser || a.scope == ScopeSession {
 			return
 		}
 		for i := range a.limits {
 			l := &a.limits[i]
-			most := a.most(now, l)
-			if l.pace || most == 0 || a.scope == ScopeModel && l.purse.Sum(now)+a.held == 0 {
+			if l.pace || l.most == 0 || a.scope == ScopeModel && l.purse.Sum(now)+a.held == 0 {
 				continue // a pair of tenant and model that never came is not told of
 			}
 			list = append(list, AccountState{
-				Scope: a.scope, Tenant: a.tenant, Name: a.name, Span: l.span, Limit: most, Used: l.purse.Sum(now), Held: a.held,
-				PerMinute: a.last.Sum(now), Alarm: a.alarm, Level: int(a.level), Lasts: a.lasts(now, l, most),
+				Scope: a.scope, Tenant: a.tenant, Name: a.name, Span: l.span, Limit: l.most, Used: l.purse.Sum(now), Held: a.held,
+				PerMinute: a.last.Sum(now), Alarm: a.alarm, Level: int(a.level), Lasts: a.lasts(now, l),
 			})
 		}
 	})

@@ -71,7 +71,7 @@ func (c *Controller) press(now time.Time, r *Request, p *plan) {
 	if home == nil || t == nil || p.deadline.IsZero() || len(home.rungs) == 0 || c.policy.Observe {
 		return
 	}
-	m := c.memberOf(home, t)
+	m := c.memberOf(now, home, t)
 	l := &home.levels[r.Class]
 	if r.Attempt == 0 {
 		l.asked.Add(now, home.service.Estimate(&m.known, r.Input, r.MaxOutput).Raw.Seconds())

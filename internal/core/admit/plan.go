@@ -202,13 +202,13 @@ func (p *plan) measure(limit string, figure, bound int64) {
 	p.limit, p.figure, p.bound = limit, figure, bound
 }
 
-func (c *Controller) lookUnknown(_ time.Time, r *Request, p *plan) bool {
+func (c *Controller) lookUnknown(now time.Time, r *Request, p *plan) bool {
 	p.tenant, p.pool = c.tenants[r.Tenant], c.poolOf(r.Model)
 	if p.tenant == nil || p.pool == nil || r.Class >= NumClasses {
 		p.measure("the tenant, the model or the class is not configured", 0, 0)
 		return p.reject(0)
 	}
-	p.member = c.memberOf(p.pool, p.tenant)
+	p.member = c.memberOf(now, p.pool, p.tenant)
 	p.lane = p.member.laneOf(r.Class)
 	p.input, p.maxOutput = r.Input, r.MaxOutput
 	p.est = p.pool.service.Estimate(&p.member.known, r.Input, r.MaxOutput)

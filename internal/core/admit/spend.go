@@ -67,7 +67,7 @@ func (c *Controller) lookPace(now time.Time, _ *Request, p *plan) bool {
 }
 
 func (p *plan) exceed(now time.Time, a *account, l *limit) {
-	p.measure(limitWords(a.scope, l), l.purse.Sum(now)+a.held, a.most(now, l))
+	p.measure(limitWords(a.scope, l), l.purse.Sum(now)+a.held, l.most)
 }
 
 var scopeWords = [NumScopes]string{"the budget", "the tenant's budget", "the tenant's budget for the model", "the key's budget", "the user's budget", "the session's budget"}
@@ -177,7 +177,7 @@ func (c *Controller) pay(now time.Time, k *call, r *Request, p *plan) {
 	k.hold = hold{payers: p.payers, amount: p.cost}
 	t := p.tenant
 	list := &k.hold.payers
-	list[ScopeKey], list[ScopeUser], list[ScopeSession] = t.keys.use(r.Key), t.users.use(r.User), t.sessions.use(r.Session)
+	list[ScopeKey], list[ScopeUser], list[ScopeSession] = t.keys.use(now, r.Key), t.users.use(now, r.User), t.sessions.use(now, r.Session)
 	for _, a := range list {
 		if a != nil {
 			a.take(now, p.cost)
@@ -243,6 +243,9 @@ func (c *Controller) holdElsewhere(now time.Time, k *call, m *member, est predic
 
 // alarm notes when the state of an account changes.
 func (c *Controller) alarm(now time.Time, a *account) {
+	if a.slack > 0 {
+		return // nothing was passed, and nothing had been
+	}
 	alarm, level, worst := a.judge(now)
 	a.level = level
 	if alarm == a.alarm {
@@ -255,8 +258,8 @@ func (c *Controller) alarm(now time.Time, a *account) {
 	}
 	x := Spending{Scope: a.scope, Tenant: a.tenant, Name: a.name, From: was, To: alarm}
 	if worst != nil {
-		x.Span, x.Limit, x.Used, x.Held = worst.span, a.most(now, worst), worst.purse.Sum(now), a.held
-		x.Lasts = a.lasts(now, worst, x.Limit)
+		x.Span, x.Limit, x.Used, x.Held = worst.span, worst.most, worst.purse.Sum(now), a.held
+		x.Lasts = a.lasts(now, worst)
 		x.PerMinute = a.last.Sum(now)
 	}
 	c.changed(Change{At: now, Spending: &x})
@@ -287,7 +290,7 @@ type Deposit struct {
 func (c *Controller) Restore(now time.Time, list []Deposit) {
 	for i := range list {
 		d := &list[i]
-		if a := c.account(d.Scope, d.Tenant, d.Name); a != nil {
+		if a := c.account(now, d.Scope, d.Tenant, d.Name); a != nil {
 			a.spend(now, d.At, d.Amount)
 		}
 	}
@@ -295,7 +298,7 @@ func (c *Controller) Restore(now time.Time, list []Deposit) {
 }
 
 // account is the one that a deposit belongs to; nil if nothing counts it.
-func (c *Controller) account(s Scope, tenant, name string) *account {
+func (c *Controller) account(now time.Time, s Scope, tenant, name string) *account {
 	if s == ScopeAll {
 		return c.spent
 	}
@@ -308,14 +311,14 @@ func (c *Controller) account(s Scope, tenant, name string) *account {
 		return t.spent
 	case ScopeModel:
 		if p := c.byModel[name]; p != nil {
-			return c.memberOf(p, t).spent
+			return c.memberOf(now, p, t).spent
 		}
 	case ScopeKey:
-		return t.keys.use(name)
+		return t.keys.use(now, name)
 	case ScopeUser:
-		return t.users.use(name)
+		return t.users.use(now, name)
 	case ScopeSession:
-		return t.sessions.use(name)
+		return t.sessions.use(now, name)
 	}
 	return nil
 }
@@ -347,25 +350,25 @@ func (c *Controller) eachAccount(visit func(*account)) {
 }
 
 // configureSpend brings all accounts in line with the policy.
-func (c *Controller) configureSpend(p *Policy) {
-	c.spent = configured(c.spent, ScopeAll, "", "", &p.Budget)
+func (c *Controller) configureSpend(now time.Time, p *Policy) {
+	c.spent = configured(now, c.spent, ScopeAll, "", "", &p.Budget)
 	c.counts = c.spent != nil
 	for i := range p.Tenants {
 		b := &p.Tenants[i].Budgets
 		t := c.tenants[p.Tenants[i].Name]
-		t.spent = configured(t.spent, ScopeTenant, t.policy.Name, "", &b.All)
-		t.keys = table(t.keys, ScopeKey, t.policy.Name, &b.Key)
-		t.users = table(t.users, ScopeUser, t.policy.Name, &b.User)
-		t.sessions = table(t.sessions, ScopeSession, t.policy.Name, &b.Session)
+		t.spent = configured(now, t.spent, ScopeTenant, t.policy.Name, "", &b.All)
+		t.keys = table(now, t.keys, ScopeKey, t.policy.Name, &b.Key)
+		t.users = table(now, t.users, ScopeUser, t.policy.Name, &b.User)
+		t.sessions = table(now, t.sessions, ScopeSession, t.policy.Name, &b.Session)
 		c.counts = c.counts || t.spent != nil || t.keys != nil || t.users != nil || t.sessions != nil || len(b.Models) > 0
 	}
 }
 
 // account brings a member's own in line with its tenant's budgets.
-func (m *member) account(b *Budgets) {
+func (m *member) account(now time.Time, b *Budgets) {
 	x, ok := b.Models[m.pool.policy.Name]
 	if !ok {
 		x = b.Models[""]
 	}
-	m.spent = configured(m.spent, ScopeModel, m.tenant.policy.Name, m.pool.policy.Name, &x)
+	m.spent = configured(now, m.spent, ScopeModel, m.tenant.policy.Name, m.pool.policy.Name, &x)
 }

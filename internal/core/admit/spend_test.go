@@ -353,7 +353,7 @@ func TestFailoverHoldsForTheOtherModel(t *testing.T) {
 	if got := a.limits[0].purse.Sum(after(time.Second)); got != 850 {
 		t.Errorf("spent %d, want 850: both models", got)
 	}
-	m := d.c.memberOf(d.c.byModel["m"], d.c.tenants["a"]).spent
+	m := d.c.memberOf(t0, d.c.byModel["m"], d.c.tenants["a"]).spent
 	if got := m.limits[0].purse.Sum(after(time.Second)); got != 50 {
 		t.Errorf("of that %d at the first model, want 50", got)
 	}

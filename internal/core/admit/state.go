@@ -105,14 +105,14 @@ type call struct {
 func (k *call) pool() *pool     { return k.lane.member.pool }
 func (k *call) tenant() *tenant { return k.lane.member.tenant }
 
-func (c *Controller) memberOf(p *pool, t *tenant) *member {
+func (c *Controller) memberOf(now time.Time, p *pool, t *tenant) *member {
 	for len(t.members) <= p.index {
 		t.members = append(t.members, nil)
 	}
 	m := t.members[p.index]
 	if m == nil {
 		m = &member{tenant: t, pool: p}
-		m.limit(t.policy)
+		m.limit(now, t.policy)
 		t.members[p.index] = m
 	}
 	return m
@@ -120,14 +120,14 @@ func (c *Controller) memberOf(p *pool, t *tenant) *member {
 
 // limit brings the member's windows in line with the tenant's limits; what
 // was counted stays counted.
-func (m *member) limit(t Tenant) {
+func (m *member) limit(now time.Time, t Tenant) {
 	l, ok := t.Limits[m.pool.policy.Name]
 	if !ok {
 		l = t.Limits[""]
 	}
 	m.requests = limitWindow(m.requests, l.Requests)
 	m.tokens = limitWindow(m.tokens, l.Tokens)
-	m.account(&m.tenant.policy.Budgets)
+	m.account(now, &m.tenant.policy.Budgets)
 	for _, lane := range m.lanes {
 		if lane != nil {
 			m.pool.queues[lane.class].SetWeight(lane.flow, int64(t.Weight))

@@ -28,6 +28,7 @@ type Purse struct {
 
 	slots *[purseSlots + 1]int64 // of a rolling span; nil until something was spent
 	head  int64                  // number of the running slot
+	turns int64                  // when it ends, Unix nanoseconds
 
 	from, until time.Time // the period that sum is of
 }
@@ -60,11 +61,13 @@ func (p *Purse) Put(now, at time.Time, n int64) {
 	}
 	if p.slots == nil {
 		p.slots = new([purseSlots + 1]int64)
-		p.head = p.slot(now)
+		p.begin(p.slot(now))
 	}
-	nr := min(p.slot(at), p.head)
-	if p.head-nr > purseSlots {
-		return
+	nr := p.head
+	if at.Before(now) {
+		if nr = min(p.slot(at), p.head); p.head-nr > purseSlots {
+			return
+		}
 	}
 	p.slots[index(nr)] += n
 	p.sum += n
@@ -132,13 +135,10 @@ func (p *Purse) advance(now time.Time) {
 		p.turn(now)
 		return
 	}
-	if p.slots == nil {
+	if p.slots == nil || now.UnixNano() < p.turns { // also when time runs backwards
 		return
 	}
 	nr := p.slot(now)
-	if nr <= p.head { // also when time runs backwards
-		return
-	}
 	if nr-p.head > purseSlots {
 		*p.slots, p.sum = [purseSlots + 1]int64{}, 0
 	} else {
@@ -147,7 +147,11 @@ func (p *Purse) advance(now time.Time) {
 			p.slots[index(i)] = 0
 		}
 	}
-	p.head = nr
+	p.begin(nr)
+}
+
+func (p *Purse) begin(slot int64) {
+	p.head, p.turns = slot, (slot+1)*(int64(p.span)/purseSlots)
 }
 
 // turn finds the period of now, and begins it if it is a later one.
