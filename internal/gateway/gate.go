@@ -141,6 +141,19 @@ func (g *Gate) Observe(deployment string, key int, s admit.Sample) {
 	g.own(now, 0, g.core.Observe(now, deployment, key, s))
 }
 
+// Restore tells of money that was spent before, or by others.
+func (g *Gate) Restore(list []admit.Deposit) {
+	g.mu.Lock()
+	defer g.unlock()
+	now := g.now()
+	for i := range list {
+		list[i].At = g.coreTime(list[i].At)
+	}
+	g.recorder.Restore(now, list)
+	g.core.Restore(now, list)
+	g.tell()
+}
+
 // Changes is what happens to deployments.
 func (g *Gate) Changes() <-chan admit.Change { return g.changes }
 

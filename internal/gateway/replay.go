@@ -155,6 +155,8 @@ func (p *replay) tell(e *telemetry.Event) (err error) {
 		p.given = p.core.Cancel(e.At, e.ID)
 	case telemetry.EventObserve:
 		p.given = p.core.Observe(e.At, e.Deployment, e.Key, e.Sample)
+	case telemetry.EventRestore:
+		p.core.Restore(e.At, e.Deposits)
 	case telemetry.EventTick:
 		p.given = p.core.Tick(e.At)
 	case telemetry.EventConfigure:
@@ -208,6 +210,7 @@ func differing(a, b *admit.Decision) (names []string) {
 		{"key", a.Key == b.Key}, {"model", a.Model == b.Model},
 		{"wait", a.Wait == b.Wait}, {"need", a.Need == b.Need}, {"retry after", a.RetryAfter == b.RetryAfter}, {"no retry", a.NoRetry == b.NoRetry},
 		{"observed", a.Observed == b.Observed}, {"limit", a.Limit == b.Limit}, {"figure", a.Figure == b.Figure}, {"bound", a.Bound == b.Bound},
+		{"rungs", a.Rungs == b.Rungs},
 	} {
 		if !f.same {
 			names = append(names, f.name)

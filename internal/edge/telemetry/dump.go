@@ -28,6 +28,11 @@ type (
 		Seed     *Seed          `json:"seed,omitempty"`
 		Lost     uint64         `json:"lost,omitempty"`
 		Observed *observeLine   `json:"observed,omitempty"`
+		Deposits []depositLine  `json:"deposits,omitempty"`
+	}
+	depositLine struct {
+		admit.Deposit
+		Scope string
 	}
 	observeLine struct {
 		Deployment string
@@ -91,6 +96,10 @@ func (e *Event) line() *eventLine {
 		l.Outcome = &e.Outcome
 	case EventObserve:
 		l.Observed = &observeLine{e.Deployment, e.Key, e.Sample}
+	case EventRestore:
+		for _, d := range e.Deposits {
+			l.Deposits = append(l.Deposits, depositLine{d, d.Scope.String()})
+		}
 	case EventDecision:
 		l.Decision = &decisionLine{Decision: e.Decision, Verdict: e.Decision.Verdict.String(), Stage: e.Decision.Stage.String()}
 	}
@@ -171,6 +180,13 @@ func (l *eventLine) event() (Event, error) {
 			return e, errors.New("an observe without what was observed")
 		}
 		e.Deployment, e.Key, e.Sample = l.Observed.Deployment, l.Observed.Key, l.Observed.Sample
+	case EventRestore:
+		for _, d := range l.Deposits {
+			if d.Deposit.Scope, ok = byName[admit.Scope](d.Scope, admit.NumScopes); !ok {
+				return e, fmt.Errorf("unknown scope %q", d.Scope)
+			}
+			e.Deposits = append(e.Deposits, d.Deposit)
+		}
 	case EventConfigure:
 		if l.Policy == nil {
 			return e, errors.New("a configure without its policy")
@@ -180,7 +196,7 @@ func (l *eventLine) event() (Event, error) {
 			return e, errors.New("a decision line without its decision")
 		}
 		e.Decision = l.Decision.Decision
-		if e.Decision.Verdict, ok = byName[admit.Verdict](l.Decision.Verdict, numVerdicts); !ok {
+		if e.Decision.Verdict, ok = byName[admit.Verdict](l.Decision.Verdict, admit.NumVerdicts); !ok {
 			return e, fmt.Errorf("unknown verdict %q", l.Decision.Verdict)
 		}
 		if e.Decision.Stage, ok = byName[admit.Stage](l.Decision.Stage, admit.NumStages); !ok {

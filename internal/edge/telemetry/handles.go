@@ -16,7 +16,7 @@ const (
 	inputTokens, outputTokens, cachedTokens = 0, 1, 2
 	numDirections                           = 3
 
-	numVerdicts = int(admit.Reject) + 1
+	numVerdicts = admit.NumVerdicts
 )
 
 var (

@@ -47,7 +47,19 @@ type Record struct {
 	Input          int64         // tokens, cached ones included
 	Output         int64         // tokens
 	Cached         int64         // tokens of Input that the upstream had in its cache
+	CacheWrite     int64         // tokens of Input that it put there
+	Reasoning      int64         // tokens of Output that nobody sees
 	TokensKnown    bool          // Input and Output are the upstream's figures, not estimates
+	Cost           int64         // micro-dollars, over all attempts; as far as Priced
+	Priced         bool          // every attempt that took tokens was at a known price
+	Finish         string        // why the answer ended, as Finishes has it; empty when there is no answer
+
+	Key      string // the name of the key, never the key itself
+	User     string // the end user, as the caller calls it
+	Session  string
+	Rungs    []string       // of the model's ladder, that were applied; none when it was served as asked
+	Lowest   admit.RungKind // of these the last, if there are any
+	Recalled bool           // answered from the answer cache, without a call
 
 	series    series
 	decisions int  // seen so far

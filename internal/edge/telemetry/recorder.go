@@ -21,10 +21,11 @@ const (
 	EventStart    // the core begins; the first policy follows
 	EventLost     // events that were not kept
 	EventObserve  // something was learnt of a deployment
+	EventRestore  // money that was spent before
 	endOfKinds
 )
 
-var eventNames = [endOfKinds]string{"none", "offer", "first_byte", "finish", "cancel", "tick", "configure", "decision", "start", "lost", "observe"}
+var eventNames = [endOfKinds]string{"none", "offer", "first_byte", "finish", "cancel", "tick", "configure", "decision", "start", "lost", "observe", "restore"}
 
 func (k EventKind) String() string {
 	if k < endOfKinds {
@@ -50,6 +51,8 @@ type Event struct {
 	Deployment string // of Observe
 	Key        int
 	Sample     admit.Sample
+
+	Deposits []admit.Deposit // of Restore
 }
 
 // Seed is that of the core's chance. The same seed and the same events give
@@ -76,7 +79,7 @@ type Recorder struct {
 }
 
 // NewRecorder keeps the last size events; below 1 it keeps DefaultEvents.
-// Each takes about 600 bytes, from the start.
+// Each takes about 1,100 bytes, from the start.
 func NewRecorder(size int) *Recorder {
 	if size < 1 {
 		size = DefaultEvents
@@ -98,6 +101,8 @@ func (r *Recorder) Offer(now time.Time, q *admit.Request) {
 	e.Request.Tenant = short(q.Tenant)
 	e.Request.Model = short(q.Model)
 	e.Request.Session = short(q.Session)
+	e.Request.User = short(q.User)
+	e.Request.Tier = short(q.Tier)
 	r.kept(e)
 }
 
@@ -115,6 +120,14 @@ func (r *Recorder) Finish(now time.Time, id admit.ID, o *admit.Outcome) {
 func (r *Recorder) Observe(now time.Time, deployment string, key int, s *admit.Sample) {
 	e := r.next(now, EventObserve)
 	e.Deployment, e.Key, e.Sample = deployment, key, *s
+	r.kept(e)
+}
+
+// Restore records what was spent before. It keeps list, which must not change
+// any more.
+func (r *Recorder) Restore(now time.Time, list []admit.Deposit) {
+	e := r.next(now, EventRestore)
+	e.Deposits = list
 	r.kept(e)
 }
 
