@@ -15,7 +15,7 @@ type Intent struct {
 	Class         string        // x-spillway-class, in lower case and perhaps not a class; "" = not said. See ClassOf.
 	Priority      string        // the class that Priority: u=N stands for; "" = not said
 	Attempt       int           // how often the SDK has retried this call, 0 to 100
-	Degrade       string        // "allow", "deny" or "" = not said
+	Degrade       string        // "allow", "features" (no more than these), "deny" or "" = not said
 	RespondAsync  bool          // the answer may come later (Prefer: respond-async)
 	Session       string        // requests to keep on one upstream; "" = not said
 	Task          string        // what the request is for, as the operator's qualities know tasks; "" = not said
@@ -55,7 +55,7 @@ func ReadIntent(h http.Header) Intent {
 		Model:   label(h.Get("X-Model-Id")),
 	}
 	switch d := strings.ToLower(strings.TrimSpace(h.Get("X-Spillway-Degrade"))); d {
-	case "allow", "deny":
+	case "allow", "deny", "features":
 		in.Degrade = d
 	}
 	in.shorten(h, "X-Spillway-Deadline-Ms", time.Millisecond)
