@@ -42,6 +42,8 @@ type Config struct {
 	Models map[string]*Model `yaml:"models"`
 	// How each class of requests is treated.
 	Classes Classes `yaml:"classes"`
+	// The cache of whole answers. Default none.
+	Answers Answers `yaml:"answers"`
 	// How many attempts may follow a first one.
 	Retry Retry `yaml:"retry"`
 	// Who is told, beside log and metric, that more capacity is needed. Default nobody.
@@ -110,6 +112,7 @@ func (c *Config) setDefaults() {
 	c.Drain = 30 * time.Second
 	c.Limits = Limits{Body: 32 << 20, Headers: 64 << 10, Event: 32 << 20, WriteStall: 30 * time.Second}
 	c.Classes.setDefaults()
+	c.Answers.setDefaults()
 	c.Retry.setDefaults()
 	c.ScaleUp.setDefaults()
 	c.Log.Level = LevelInfo

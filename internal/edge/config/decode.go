@@ -18,10 +18,10 @@ var later = map[reflect.Type][]string{
 	reflect.TypeFor[Tenant](): {"budget"},
 }
 
-// decode fills c from YAML. It walks the parsed tree itself, and not through
+// decode fills the section at into from YAML. It walks the parsed tree itself, and not through
 // the library's decoder, to find every fault in one pass, to know the place of
 // every setting for the checks that follow, and to keep values out of errors.
-func (d *document) decode(data []byte, c *Config) {
+func (d *document) decode(data []byte, into any) {
 	text := string(data)
 	if strings.ContainsAny(text, private) {
 		d.problems = append(d.problems, Problem{File: d.file, What: "the characters U+E03A, U+E07B and U+E07D are not allowed"})
@@ -47,7 +47,7 @@ func (d *document) decode(data []byte, c *Config) {
 		}
 		if doc.Body != nil {
 			ast.Walk(w, doc.Body)
-			w.value(doc.Body, reflect.ValueOf(c).Elem(), "", rules{})
+			w.value(doc.Body, reflect.ValueOf(into).Elem(), "", rules{})
 		}
 	}
 }
@@ -79,6 +79,10 @@ func (w walker) value(n ast.Node, v reflect.Value, path string, r rules) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
+		if b, ok := v.Addr().Interface().(brief); ok && !isMapping(n) {
+			w.brief(n, b, path)
+			return
+		}
 		w.section(n, v, path)
 	case reflect.Map:
 		if s, ok := v.Interface().(shorthand); ok && textOf(n) != "" {
@@ -176,6 +180,27 @@ func (w walker) one(n ast.Node, v reflect.Value, key, path string) {
 	v.SetMapIndex(reflect.ValueOf(key), elem)
 }
 
+// brief is a section that may be written as one text.
+type brief interface {
+	say(text string) error
+	want() string // what may be written
+}
+
+// brief does not repeat the text: it may be a key.
+func (w walker) brief(n ast.Node, b brief, path string) {
+	if kindOf(n) != "text" {
+		w.fail(path, "want %s, got %s", b.want(), kindOf(n))
+		return
+	}
+	text, err := expand(textOf(n), w.env)
+	if err == nil {
+		err = b.say(text)
+	}
+	if err != nil {
+		w.fail(path, "%v", err)
+	}
+}
+
 func (w walker) list(n ast.Node, v reflect.Value, path string) {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok {
@@ -263,6 +288,11 @@ func (w walker) merged(n ast.Node, path string) []pair {
 		list = append(list, pair{show.Replace(v.Key.GetToken().Value), v.Value, start(v.Key)})
 	}
 	return list
+}
+
+func isMapping(n ast.Node) bool {
+	_, ok := mappingValues(n)
+	return ok
 }
 
 func mappingValues(n ast.Node) ([]*ast.MappingValueNode, bool) {

@@ -24,6 +24,8 @@ var docSections = map[string]struct {
 	"models.<name>":                     {reflect.TypeFor[Model](), []any{"models", "chat"}},
 	"models.<name>.deployments[]":       {reflect.TypeFor[Deployment](), []any{"models", "chat", "deployments", 0}},
 	"models.<name>.deployments[].price": {reflect.TypeFor[Price](), []any{"models", "chat", "deployments", 0, "price"}},
+	"answers":                           {reflect.TypeFor[Answers](), []any{"answers"}},
+	"tenants[].keys[]":                  {reflect.TypeFor[Key](), []any{"tenants", 0, "keys", 0}},
 	"models.<name>.score":               {reflect.TypeFor[Score](), []any{"models", "sim", "score"}},
 	"models.<name>.fallback":            {reflect.TypeFor[Fallback](), []any{"models", "chat", "fallback"}},
 	"models.<name>.breaker":             {reflect.TypeFor[Breaker](), []any{"models", "chat", "breaker"}},
@@ -46,10 +48,11 @@ const docExample = `
 limits: {}
 providers: {gpu: {base_url: http://h/v1, timeouts: {}}, local: {kind: simulated}}
 models: {chat: {deployments: [{provider: gpu, price: {}}], breaker: {first_token: {}}, fallback: {}, queue: {}, prior: {}}, sim: {deployments: [{provider: local}], balance: score, score: {}}}
+answers: {}
 classes: {standard: {}}
 retry: {failover: {}}
 scale_up: {webhook: http://h/}
-tenants: [{name: t, keys: ["sha256:0000000000000000000000000000000000000000000000000000000000000000"], limits: {}}]
+tenants: [{name: t, keys: [{hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}], limits: {}}]
 log: {}
 simulation: {upstreams: {chat: {}}, callers: [{}]}
 `

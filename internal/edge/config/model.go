@@ -31,6 +31,10 @@ type Model struct {
 	Streaming bool `yaml:"streaming"`
 	// Whether it can call tools. Default true. False refuses requests that offer some.
 	Tools bool `yaml:"tools"`
+	// Whether it can see pictures. Default true. With false a request with pictures does not come here.
+	Images bool `yaml:"images"`
+	// Whether its answers may be kept and given again to callers that ask for it, within the size and time under answers. Default false.
+	Cache bool `yaml:"cache"`
 	// How much may wait, and how long.
 	Queue Queue `yaml:"queue"`
 	// What is believed of the model's speed before anything was measured.
@@ -89,7 +93,7 @@ type Prior struct {
 
 // The decision core owns the defaults; they are taken from there.
 func (m *Model) setDefaults() {
-	m.Streaming, m.Tools = true, true
+	m.Streaming, m.Tools, m.Images = true, true, true
 	p := admit.Policy{Models: []admit.Model{{}}}
 	p.Defaults()
 	q, r := p.Models[0].Queue, p.Models[0].Prior

@@ -12,8 +12,8 @@ import (
 type Tenant struct {
 	// Name, as in metrics and logs. Unique.
 	Name string `yaml:"name" jsonschema:"required"`
-	// Hashes of the keys its callers send, as printed by spillway check --hash-key. At least one.
-	Keys []string `yaml:"keys" jsonschema:"required"`
+	// The keys its callers send, each as its hash, as printed by spillway check --hash-key, or as {hash: ..., name: ...}. At least one.
+	Keys []Key `yaml:"keys" jsonschema:"required"`
 	// Share under contention, relative to other tenants. Default 1.
 	Weight int `yaml:"weight" jsonschema:"minimum=1,maximum=1000000"`
 	// normal, or low to be shed before batch work. Default normal.
@@ -92,8 +92,9 @@ func (c *Config) checkTenants(d *document) {
 // checkKey never repeats what was written: it may be the key itself.
 func (c *Config) checkKey(d *document, tenant, n int, seen map[string]int) {
 	at := index(join(index("tenants", tenant), "keys"), n)
-	key := strings.ToLower(c.Tenants[tenant].Keys[n])
-	c.Tenants[tenant].Keys[n] = key
+	k := &c.Tenants[tenant].Keys[n]
+	key := strings.ToLower(k.Hash)
+	k.Hash = key
 	if _, ok := parseHash(key); !ok {
 		d.fail(at, "not a hash; keys are not stored in the clear: write what this prints: spillway check --hash-key")
 		return
@@ -106,6 +107,19 @@ func (c *Config) checkKey(d *document, tenant, n int, seen map[string]int) {
 		d.fail(at, "this key is also tenant %s's (line %d)", d.quote(name, c.Tenants[owner].Name), d.line(name))
 	default:
 		seen[key] = tenant
+	}
+	name := join(at, "name")
+	if d.wrote(name) && !printableName(k.Name) {
+		d.fail(name, "a key's name is 1 to %d characters without spaces", maxName)
+	}
+	if k.Name == "" {
+		k.Name = key[len(hashPrefix):][:keyDigits]
+	}
+	if slices.ContainsFunc(c.Tenants[tenant].Keys[:n], func(o Key) bool { return o.Name == k.Name && o.Hash != k.Hash }) {
+		if !d.wrote(name) {
+			name = at
+		}
+		d.fail(name, "another key of the tenant has this name already")
 	}
 }
 
