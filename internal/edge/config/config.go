@@ -42,6 +42,8 @@ type Config struct {
 	Models map[string]*Model `yaml:"models"`
 	// How each class of requests is treated.
 	Classes Classes `yaml:"classes"`
+	// File of prices, in place of the bundled table: of deployments that say none, by the model's name. Relative to this file. Default the bundled table. It is not watched: a change of it takes effect on SIGHUP, or when this file changes.
+	Prices string `yaml:"prices"`
 	// The cache of whole answers. Default none.
 	Answers Answers `yaml:"answers"`
 	// How many attempts may follow a first one.
@@ -57,6 +59,7 @@ type Config struct {
 
 	open bool
 	keys *Keys
+	asOf string // the day of the table of prices
 }
 
 // Mode says what happens to a predicted refusal.
@@ -150,7 +153,7 @@ func readFile(path string) ([]byte, error) {
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, error) {
 	c := new(Config)
 	c.setDefaults()
-	d := &document{file: name, env: env, places: map[string]place{}, written: map[string]string{}}
+	d := newDocument(name, env)
 	d.decode(data, c)
 	if len(d.problems) == 0 {
 		c.check(d)
@@ -173,7 +176,8 @@ func (c *Config) check(d *document) {
 		d.fail("ops", "same address as listen; give it another port")
 	}
 	c.checkProviders(d)
-	c.checkModels(d)
+	prices := c.readPrices(d)
+	c.checkModels(d, prices)
 	c.Classes.check(d)
 	c.ScaleUp.check(d, "scale_up")
 	c.checkSimulation(d)
@@ -187,6 +191,9 @@ func (c *Config) check(d *document) {
 		c.checkTenants(d)
 	}
 	c.keys = newKeys(c.Tenants)
+	if prices != nil {
+		c.asOf = prices.AsOf
+	}
 }
 
 // checkAddress reads host:port and tells whether the host is this machine only.
@@ -213,6 +220,10 @@ func (c *Config) Open() bool { return c.open }
 
 // Keys returns the keys of all tenants.
 func (c *Config) Keys() *Keys { return c.keys }
+
+// PricesAsOf is the day of the table that prices come from which the file does
+// not say, such as 2026-01-31.
+func (c *Config) PricesAsOf() string { return c.asOf }
 
 // Tenant returns the tenant of that name, or nil.
 func (c *Config) Tenant(name string) *Tenant {

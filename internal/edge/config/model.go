@@ -104,7 +104,7 @@ func (m *Model) setDefaults() {
 	m.Prior = Prior{FirstToken: r.First, PerInputToken: r.PerInput, PerOutputToken: r.PerOutput, OutputTokens: r.Output}
 }
 
-func (c *Config) checkModels(d *document) {
+func (c *Config) checkModels(d *document, prices *priceTable) {
 	if len(c.Models) == 0 {
 		if d.wrote("models") && len(d.problems) == 0 {
 			d.fail("models", "is empty; name a model, or leave models out with a single provider")
@@ -121,7 +121,7 @@ func (c *Config) checkModels(d *document) {
 			d.fail(path, "deployments is empty; name a provider that serves it")
 		}
 		for i := range m.Deployments {
-			c.checkDeployment(d, &m.Deployments[i], name, index(join(path, "deployments"), i), taken)
+			c.checkDeployment(d, &m.Deployments[i], name, index(join(path, "deployments"), i), taken, prices)
 		}
 		m.Score.check(d, join(path, "score"), m.Balance)
 		m.checkAffinity(d, path)

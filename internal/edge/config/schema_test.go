@@ -36,7 +36,7 @@ func generate(t *testing.T) []byte {
 		r.CommentMap[name] = strings.Join(strings.Fields(text), " ")
 	}
 	s := r.Reflect(Config{})
-	for name, text := range map[string]*jsonschema.Schema{"Key": {Type: "string"}} { // brief
+	for name, text := range map[string]*jsonschema.Schema{"Price": {Const: "free"}, "Key": {Type: "string"}} { // brief
 		s.Definitions[name] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, s.Definitions[name]}}
 	}
 	s.Title, s.Description = "Spillway configuration", ""

@@ -1,0 +1,37 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestParseDollars(t *testing.T) {
+	for text, want := range map[string]Dollars{
+		"0": 0, "10": 10_000_000, "1.25": 1_250_000, "0.1": 100_000, "0.000001": 1, "0.29": 290_000, "1.1500000000": 1_150_000,
+		"100000": 100_000_000_000, "99999.999999": 99_999_999_999, "007": 7_000_000,
+	} {
+		if got, err := parseDollars(text); err != nil || got != want {
+			t.Errorf("%q is %d (%v), want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "-1", "-0", "+1", "$1", "1.", ".5", "1e3", "1,25", "1_000", "0x10", "0.0000001", "1.0000001", "100000.000001", strings.Repeat("9", 400), ".inf", ".nan", "1 ",
+	} {
+		if got, err := parseDollars(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
+func TestDollarsAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.Int64Range(0, maxDollars*dollar).Draw(t, "micro-dollars")
+		text := fmt.Sprintf("%d.%06d", want/dollar, want%dollar)
+		if got, err := parseDollars(text); err != nil || int64(got) != want {
+			t.Fatalf("%s is %d (%v)", text, got, err)
+		}
+	})
+}
