@@ -44,6 +44,8 @@ type Config struct {
 	Classes Classes `yaml:"classes"`
 	// File of prices, in place of the bundled table: of deployments that say none, by the model's name. Relative to this file. Default the bundled table. It is not watched: a change of it takes effect on SIGHUP, or when this file changes.
 	Prices string `yaml:"prices"`
+	// What all tenants together may spend. Default no limit.
+	Budget Budget `yaml:"budget"`
 	// The cache of whole answers. Default none.
 	Answers Answers `yaml:"answers"`
 	// How many attempts may follow a first one.
@@ -191,8 +193,10 @@ func (c *Config) check(d *document) {
 		c.checkTenants(d)
 	}
 	c.keys = newKeys(c.Tenants)
+	c.checkBudgets(d)
 	if prices != nil {
 		c.asOf = prices.AsOf
+		c.checkPrices(d)
 	}
 }
 

@@ -14,8 +14,7 @@ import (
 // later lists what files will hold one day but not yet, by section: a key, or
 // a key with one value.
 var later = map[reflect.Type][]string{
-	reflect.TypeFor[Model]():  {"degrade"},
-	reflect.TypeFor[Tenant](): {"budget"},
+	reflect.TypeFor[Model](): {"degrade"},
 }
 
 // decode fills the section at into from YAML. It walks the parsed tree itself, and not through

@@ -31,7 +31,7 @@ type Deployment struct {
 	TPM int64 `yaml:"tpm" jsonschema:"minimum=1"`
 	// Tokens a day, input and output, that the provider allows each key; the day is that of the provider's day_zone. Default no limit known.
 	TPD int64 `yaml:"tpd" jsonschema:"minimum=1"`
-	// What the provider charges. Default what the table of prices says of the model, else unknown: then it counts as nothing.
+	// What the provider charges. Default what the table of prices says of the model, else unknown: then it counts as nothing, and no budget can count it.
 	Price Price `yaml:"price"`
 	// How good its answers are, from 0 to 1: one number, or one by the task that a request names, with default for the others. Default 0.5.
 	Quality Quality `yaml:"quality"`

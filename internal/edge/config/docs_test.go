@@ -25,8 +25,13 @@ var docSections = map[string]struct {
 	"models.<name>.deployments[]":            {reflect.TypeFor[Deployment](), []any{"models", "chat", "deployments", 0}},
 	"models.<name>.deployments[].price":      {reflect.TypeFor[Price](), []any{"models", "chat", "deployments", 0, "price"}},
 	"models.<name>.deployments[].price.long": {reflect.TypeFor[LongPrice](), []any{"models", "chat", "deployments", 0, "price", "long"}},
+	"budget":                                 {reflect.TypeFor[Budget](), []any{"budget"}},
+	"budget.hold":                            {reflect.TypeFor[Hold](), []any{"budget", "hold"}},
+	"budget.raise":                           {reflect.TypeFor[Raise](), []any{"budget", "raise"}},
 	"answers":                                {reflect.TypeFor[Answers](), []any{"answers"}},
 	"tenants[].keys[]":                       {reflect.TypeFor[Key](), []any{"tenants", 0, "keys", 0}},
+	"tenants[].budgets":                      {reflect.TypeFor[Budgets](), []any{"tenants", 0, "budgets"}},
+	"tenants[].models.<name>":                {reflect.TypeFor[ModelRates](), []any{"tenants", 0, "models", "chat"}},
 	"models.<name>.score":                    {reflect.TypeFor[Score](), []any{"models", "sim", "score"}},
 	"models.<name>.fallback":                 {reflect.TypeFor[Fallback](), []any{"models", "chat", "fallback"}},
 	"models.<name>.breaker":                  {reflect.TypeFor[Breaker](), []any{"models", "chat", "breaker"}},
@@ -49,11 +54,12 @@ const docExample = `
 limits: {}
 providers: {gpu: {base_url: http://h/v1, timeouts: {}}, local: {kind: simulated}}
 models: {chat: {deployments: [{provider: gpu, price: {input: 1, output: 2, long: {above: 10}}}], breaker: {first_token: {}}, fallback: {}, queue: {}, prior: {}}, sim: {deployments: [{provider: local, price: free}], balance: score, score: {}}}
+budget: {day: 1, hold: {}, raise: {day: 2, until: 2026-12-24T00:00:00Z}}
 answers: {}
 classes: {standard: {}}
 retry: {failover: {}}
 scale_up: {webhook: http://h/}
-tenants: [{name: t, keys: [{hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}], limits: {}}]
+tenants: [{name: t, keys: [{hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}], limits: {}, budgets: {}, models: {chat: {}}}]
 log: {}
 simulation: {upstreams: {chat: {}}, callers: [{}]}
 `

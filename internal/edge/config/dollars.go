@@ -12,11 +12,16 @@ import (
 // number.
 type Dollars int64
 
+// Amount is money of a budget in micro-dollars, written in the same way.
+type Amount int64
+
 const (
 	dollar   = 1_000_000
 	decimals = 6
 	// maxDollars keeps the price of ten million tokens within 64 bits.
 	maxDollars = 100_000
+	// maxAmount is what the core takes the dearest call to cost.
+	maxAmount = 1_000_000_000
 )
 
 const patternDecimal = `^[0-9]+(\.[0-9]+)?$`
@@ -26,6 +31,11 @@ var decimalForm = regexp.MustCompile(patternDecimal)
 func parseDollars(s string) (Dollars, error) {
 	n, err := parseMoney(s, maxDollars)
 	return Dollars(n), err
+}
+
+func parseAmount(s string) (Amount, error) {
+	n, err := parseMoney(s, maxAmount)
+	return Amount(n), err
 }
 
 // parseMoney is exact: the digits never pass through a binary fraction.
@@ -49,6 +59,8 @@ func parseMoney(s string, most int64) (int64, error) {
 
 // String is the amount in dollars, without needless zeros.
 func (d Dollars) String() string { return money(int64(d)) }
+
+func (a Amount) String() string { return money(int64(a)) }
 
 func money(micro int64) string {
 	s := fmt.Sprintf("%d.%06d", micro/dollar, micro%dollar)

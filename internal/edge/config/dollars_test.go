@@ -35,3 +35,22 @@ func TestDollarsAreExact(t *testing.T) {
 		}
 	})
 }
+
+func TestAmountsOfBudgets(t *testing.T) {
+	for text, want := range map[string]Amount{"1000000000": 1_000_000_000_000_000, "200.5": 200_500_000, "0.000001": 1} {
+		got, err := parseAmount(text)
+		if err != nil || got != want || got.String() != text {
+			t.Errorf("%q is %d, written %s (%v), want %d", text, got, got, err, want)
+		}
+	}
+	for _, text := range []string{"1000000000.000001", "-1", "1e9", "0.0000001"} {
+		if got, err := parseAmount(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+	for want, d := range map[string]Dollars{"0": 0, "10": 10_000_000, "1.25": 1_250_000, "100000": 100_000_000_000} {
+		if got := d.String(); got != want {
+			t.Errorf("%d is written %s, want %s", int64(d), got, want)
+		}
+	}
+}

@@ -41,6 +41,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%+v", p)
 		}
 		names := map[string]bool{}
+		counted := c.counted()
 		for _, m := range p.Models {
 			if q := m.Queue; len(m.Deployments) == 0 || q.PerTenant > q.Total || q.Low > q.High || q.DepthLow > q.DepthHigh {
 				t.Errorf("%+v", m)
@@ -50,7 +51,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("%+v", d)
 				}
 				names[d.Name] = true
-				if x := d.Price; min(x.Input, x.Output, x.Cached, x.CacheWrite, x.Reasoning, x.Request, x.Long.Input, x.Long.Output, x.Long.Cached, x.Long.CacheWrite, x.Long.Reasoning) < 0 {
+				if x := d.Price; min(x.Input, x.Output, x.Cached, x.CacheWrite, x.Reasoning, x.Request, x.Long.Input, x.Long.Output, x.Long.Cached, x.Long.CacheWrite, x.Long.Reasoning) < 0 || !x.Known && counted[m.Name] != "" {
 					t.Errorf("%+v", d)
 				}
 			}

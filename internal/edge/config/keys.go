@@ -30,7 +30,7 @@ func parseHash(s string) (sum [sha256.Size]byte, ok bool) {
 type Key struct {
 	// Its hash, as printed by spillway check --hash-key.
 	Hash string `yaml:"hash" jsonschema:"required"`
-	// What metrics and logs call it, unique among the tenant's keys. Default the first 12 hex digits of the hash.
+	// What metrics, logs and budgets call it, unique among the tenant's keys. Default the first 12 hex digits of the hash.
 	Name string `yaml:"name"`
 }
 

@@ -12,13 +12,14 @@ import (
 func (c *Config) Policy() *admit.Policy { return c.PolicyAt(time.Now()) }
 
 // PolicyAt returns what the decision core needs to know at now, with its
-// defaults applied. Only the beginning of providers' days depends on now, and
-// not before PolicyHolds. Each call makes a new one; models are in the order of
-// their names, tenants in the order of the file.
+// defaults applied. Only when days begin, of providers and of budgets, depends on
+// now, and not before PolicyHolds. Each call makes a new one; models are in the
+// order of their names, tenants in the order of the file.
 func (c *Config) PolicyAt(now time.Time) *admit.Policy {
 	p := &admit.Policy{
 		Observe: c.Admission == Observe,
 		Retry:   c.Retry.policy(),
+		Budget:  c.Budget.policy(now),
 	}
 	for k := range admit.Class(admit.NumClasses) {
 		class := c.Classes.of(k)
@@ -33,7 +34,7 @@ func (c *Config) PolicyAt(now time.Time) *admit.Policy {
 		p.Models = append(p.Models, c.Models[name].policy(name, c.Providers, now))
 	}
 	for i := range c.Tenants {
-		p.Tenants = append(p.Tenants, c.Tenants[i].policy())
+		p.Tenants = append(p.Tenants, c.Tenants[i].policy(now))
 	}
 	p.Defaults()
 	return p
@@ -76,19 +77,34 @@ func (m *Model) policy(name string, providers map[string]*Provider, now time.Tim
 	return model
 }
 
-func (t *Tenant) policy() admit.Tenant {
-	tenant := admit.Tenant{Name: t.Name, Weight: t.Weight, LowTier: t.Tier == TierLow, Concurrency: t.Concurrency}
-	limits := make(map[string]admit.Limits, len(t.Models)+1)
-	for model, r := range t.Models {
-		limits[model] = r.limits()
+func (t *Tenant) policy(now time.Time) admit.Tenant {
+	tenant := admit.Tenant{
+		Name: t.Name, Weight: t.Weight, LowTier: t.Tier == TierLow, Concurrency: t.Concurrency,
+		Budgets: admit.Budgets{
+			All:     t.Budget.policy(now),
+			Key:     t.Budgets.Key.policy(now),
+			User:    t.Budgets.User.policy(now),
+			Session: t.Budgets.Session.policy(now),
+		},
 	}
-	if t.Limits != (Rates{}) {
-		limits[""] = t.Limits.limits()
+	limits, budgets := map[string]admit.Limits{}, map[string]admit.Budget{}
+	add := func(model string, l admit.Limits, b *Budget) {
+		if l != (admit.Limits{}) {
+			limits[model] = l
+		}
+		if !b.none() {
+			budgets[model] = b.policy(now)
+		}
+	}
+	add("", admit.Limits{Requests: t.Limits.RPM, Tokens: t.Limits.TPM}, &t.Limits.Budget)
+	for model, m := range t.Models {
+		add(model, admit.Limits{Requests: m.RPM, Tokens: m.TPM}, &m.Budget)
 	}
 	if len(limits) > 0 {
 		tenant.Limits = limits
 	}
+	if len(budgets) > 0 {
+		tenant.Budgets.Models = budgets
+	}
 	return tenant
 }
-
-func (r Rates) limits() admit.Limits { return admit.Limits{Requests: r.RPM, Tokens: r.TPM} }

@@ -67,8 +67,10 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1", Maximum: "100000"}, orWord(Calls(0))}}
 	case reflect.TypeFor[Count]():
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, orWord(Count(0))}}
-	case reflect.TypeFor[Dollars]():
+	case reflect.TypeFor[Dollars](), reflect.TypeFor[Amount]():
 		return text(patternDecimal, &jsonschema.Schema{Type: "number", Minimum: "0"})
+	case reflect.TypeFor[Moment]():
+		return &jsonschema.Schema{Type: "string", Pattern: patternMoment}
 	case reflect.TypeFor[Fraction]():
 		return fraction
 	case reflect.TypeFor[Factor]():

@@ -24,9 +24,13 @@ type Tenant struct {
 	DefaultClass admit.Class `yaml:"default_class"`
 	// Requests at once, waiting or running, over all models. Default no limit.
 	Concurrency int `yaml:"concurrency" jsonschema:"minimum=1,maximum=10000000"`
-	// Rates by model, in place of those under limits. It limits only: every tenant may use every model.
-	Models map[string]Rates `yaml:"models"`
-	// Rates of each model that models does not name, each on its own.
+	// What it may spend as a whole. Default no limit.
+	Budget Budget `yaml:"budget"`
+	// What each of its keys, end users and sessions may spend. Default no limits.
+	Budgets Budgets `yaml:"budgets"`
+	// Rates and budget by model, each in place of what limits says. It limits only: every tenant may use every model.
+	Models map[string]ModelRates `yaml:"models"`
+	// Rates and budget of each model for which models says none, each on its own.
 	Limits Rates `yaml:"limits"`
 }
 
@@ -42,12 +46,25 @@ func (t Tier) String() string { return string(t) }
 
 func (Tier) choices() []string { return []string{string(TierNormal), string(TierLow)} }
 
-// Rates are limits over any rolling minute.
+// Rates are limits over any rolling minute, and of money.
 type Rates struct {
 	// Requests a minute. Default no limit.
 	RPM int64 `yaml:"rpm" jsonschema:"minimum=1"`
 	// Tokens a minute, input and output. Default no limit.
 	TPM int64 `yaml:"tpm" jsonschema:"minimum=1"`
+	// What the tenant may spend on the model. Default no limit.
+	Budget Budget `yaml:"budget"`
+}
+
+// ModelRates is what holds for one tenant's use of one model. If rpm or tpm is
+// written, neither is taken from limits.
+type ModelRates struct {
+	// Requests a minute. Default as under limits if tpm is not written either, else no limit.
+	RPM int64 `yaml:"rpm" jsonschema:"minimum=1"`
+	// Tokens a minute, input and output. Default as under limits if rpm is not written either, else no limit.
+	TPM int64 `yaml:"tpm" jsonschema:"minimum=1"`
+	// What the tenant may spend on the model. Default as under limits.
+	Budget Budget `yaml:"budget"`
 }
 
 // MayUse reports whether the tenant's callers may ask for class k.
