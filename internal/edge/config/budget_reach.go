@@ -60,6 +60,9 @@ func (c *Config) counted() map[string]string {
 		for _, to := range slices.Concat(m.Fallback.Overloaded, m.Fallback.Context, m.Fallback.ContentFilter, m.Fallback.Error) {
 			reach(to, budget)
 		}
+		for _, r := range m.Degrade {
+			reach(r.Model, budget)
+		}
 	}
 	c.eachBudget(func(path, model string, b *Budget) {
 		switch {

@@ -87,6 +87,7 @@ func TestBudgetsNeedPrices(t *testing.T) {
 		"tenants: [{name: a, keys: [K], models: {gpt-4.1: {budget: {day: 1}}}}]": true,
 		"tenants: [{name: a, keys: [K], models: {unknown: {budget: {day: 1}}}}]": false,
 		"tenants: [{name: a, keys: [K], models: {falls: {budget: {day: 1}}}}]":   false,
+		"tenants: [{name: a, keys: [K], models: {steps: {budget: {day: 1}}}}]":   false,
 		"tenants: [{name: a, keys: [K], models: {unknown: {rpm: 1}}}]":           true,
 	} {
 		text = strings.ReplaceAll(text, "[K]", "["+HashKey("k")+"]") + `
@@ -95,7 +96,8 @@ models:
   known: {deployments: [{provider: a, price: free}]}
   gpt-4.1: {deployments: [{provider: a}]}
   unknown: {deployments: [{provider: a}]}
-  falls: {deployments: [{provider: a, price: free}], fallback: {overloaded: [unknown]}}
+  falls: {deployments: [{provider: a, price: free}], fallback: {overloaded: [steps]}}
+  steps: {deployments: [{provider: a, price: free}], degrade: [{name: x, model: unknown}]}
 `
 		if _, err := Parse("f", []byte(text), testEnv); (err == nil) != ok {
 			t.Errorf("%s\n%v", text, err)

@@ -59,9 +59,10 @@ type Config struct {
 	// What a simulated run needs beside the rest. The running gateway ignores it.
 	Simulation Simulation `yaml:"simulation"`
 
-	open bool
-	keys *Keys
-	asOf string // the day of the table of prices
+	open  bool
+	keys  *Keys
+	asOf  string            // the day of the table of prices
+	parts map[string]string // by pool of a precision, the model that it is part of
 }
 
 // Mode says what happens to a predicted refusal.
@@ -180,6 +181,7 @@ func (c *Config) check(d *document) {
 	c.checkProviders(d)
 	prices := c.readPrices(d)
 	c.checkModels(d, prices)
+	c.checkLadders(d)
 	c.Classes.check(d)
 	c.ScaleUp.check(d, "scale_up")
 	c.checkSimulation(d)

@@ -3,19 +3,12 @@ package config
 import (
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 )
-
-// later lists what files will hold one day but not yet, by section: a key, or
-// a key with one value.
-var later = map[reflect.Type][]string{
-	reflect.TypeFor[Model](): {"degrade"},
-}
 
 // decode fills the section at into from YAML. It walks the parsed tree itself, and not through
 // the library's decoder, to find every fault in one pass, to know the place of
@@ -130,17 +123,10 @@ func (w walker) section(n ast.Node, v reflect.Value, path string) {
 	fields := fieldsOf(v.Type())
 	for _, p := range pairs {
 		at := join(path, p.key)
-		unsupported := later[v.Type()]
-		field, known := fields[p.key]
-		switch said := p.key + ": " + textOf(p.value); {
-		case slices.Contains(unsupported, p.key):
-			w.failAt(p.place, at, "not supported yet: %s, remove it", p.key)
-		case slices.Contains(unsupported, said):
-			w.fail(at, "not supported yet: %s, remove it", said)
-		case !known:
-			w.failAt(p.place, at, "unknown key%s", nearest(p.key, fieldNames(v.Type())))
-		default:
+		if field, known := fields[p.key]; known {
 			w.value(p.value, v.FieldByIndex(field.Index), at, rulesOf(field))
+		} else {
+			w.failAt(p.place, at, "unknown key%s", nearest(p.key, fieldNames(v.Type())))
 		}
 	}
 	for _, name := range fieldNames(v.Type()) {

@@ -25,6 +25,8 @@ var docSections = map[string]struct {
 	"models.<name>.deployments[]":            {reflect.TypeFor[Deployment](), []any{"models", "chat", "deployments", 0}},
 	"models.<name>.deployments[].price":      {reflect.TypeFor[Price](), []any{"models", "chat", "deployments", 0, "price"}},
 	"models.<name>.deployments[].price.long": {reflect.TypeFor[LongPrice](), []any{"models", "chat", "deployments", 0, "price", "long"}},
+	"models.<name>.degrade[]":                {reflect.TypeFor[Rung](), []any{"models", "chat", "degrade", 0}},
+	"models.<name>.ladder":                   {reflect.TypeFor[Ladder](), []any{"models", "chat", "ladder"}},
 	"budget":                                 {reflect.TypeFor[Budget](), []any{"budget"}},
 	"budget.hold":                            {reflect.TypeFor[Hold](), []any{"budget", "hold"}},
 	"budget.raise":                           {reflect.TypeFor[Raise](), []any{"budget", "raise"}},
@@ -53,7 +55,7 @@ var docSections = map[string]struct {
 const docExample = `
 limits: {}
 providers: {gpu: {base_url: http://h/v1, timeouts: {}}, local: {kind: simulated}}
-models: {chat: {deployments: [{provider: gpu, price: {input: 1, output: 2, long: {above: 10}}}], breaker: {first_token: {}}, fallback: {}, queue: {}, prior: {}}, sim: {deployments: [{provider: local, price: free}], balance: score, score: {}}}
+models: {chat: {deployments: [{provider: gpu, price: {input: 1, output: 2, long: {above: 10}}}], breaker: {first_token: {}}, fallback: {}, queue: {}, prior: {}, degrade: [{name: r, drop: [logprobs]}], ladder: {}}, sim: {deployments: [{provider: local, price: free}], balance: score, score: {}}}
 budget: {day: 1, hold: {}, raise: {day: 2, until: 2026-12-24T00:00:00Z}}
 answers: {}
 classes: {standard: {}}

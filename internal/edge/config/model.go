@@ -35,6 +35,10 @@ type Model struct {
 	Images bool `yaml:"images"`
 	// Whether its answers may be kept and given again to callers that ask for it, within the size and time under answers. Default false.
 	Cache bool `yaml:"cache"`
+	// Cheaper forms of a request, from the least to the most that is taken away, for callers that agreed to it; at most 8. Default none: nothing is degraded.
+	Degrade []Rung `yaml:"degrade" jsonschema:"maxItems=8"`
+	// When they are used.
+	Ladder Ladder `yaml:"ladder"`
 	// How much may wait, and how long.
 	Queue Queue `yaml:"queue"`
 	// What is believed of the model's speed before anything was measured.
@@ -100,6 +104,7 @@ func (m *Model) setDefaults() {
 	m.Queue = Queue{PerTenant: q.PerTenant, Total: q.Total, Bytes: Bytes(q.Bytes), Work: q.Work, Order: Adaptive}
 	m.Balance, m.Score = p.Models[0].Balance, Score{Cost: 1, Speed: 1, Quality: 1}
 	m.Breaker.setDefaults(p.Models[0].Breaker)
+	m.Ladder.setDefaults(p.Models[0].Ladder)
 	m.Affinity, m.AffinityPrefix = AffinityNone, defaultPrefix
 	m.Prior = Prior{FirstToken: r.First, PerInputToken: r.PerInput, PerOutputToken: r.PerOutput, OutputTokens: r.Output}
 }

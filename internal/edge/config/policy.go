@@ -14,7 +14,8 @@ func (c *Config) Policy() *admit.Policy { return c.PolicyAt(time.Now()) }
 // PolicyAt returns what the decision core needs to know at now, with its
 // defaults applied. Only when days begin, of providers and of budgets, depends on
 // now, and not before PolicyHolds. Each call makes a new one; models are in the
-// order of their names, tenants in the order of the file.
+// order of their names, each followed by the pools that its ladder sets apart
+// (ModelOf), tenants in the order of the file.
 func (c *Config) PolicyAt(now time.Time) *admit.Policy {
 	p := &admit.Policy{
 		Observe: c.Admission == Observe,
@@ -31,7 +32,7 @@ func (c *Config) PolicyAt(now time.Time) *admit.Policy {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
-		p.Models = append(p.Models, c.Models[name].policy(name, c.Providers, now))
+		p.Models = append(p.Models, c.Models[name].policy(name, c.Providers, now)...)
 	}
 	for i := range c.Tenants {
 		p.Tenants = append(p.Tenants, c.Tenants[i].policy(now))
@@ -49,7 +50,7 @@ func orNone(n int) int {
 	return n
 }
 
-func (m *Model) policy(name string, providers map[string]*Provider, now time.Time) admit.Model {
+func (m *Model) policy(name string, providers map[string]*Provider, now time.Time) []admit.Model {
 	q, r := m.Queue, m.Prior
 	model := admit.Model{
 		Name:     name,
@@ -68,13 +69,18 @@ func (m *Model) policy(name string, providers map[string]*Provider, now time.Tim
 			DepthHigh: q.DepthHigh,
 			Order:     orders[q.Order],
 		},
-		Prior: admit.Prior{First: r.FirstToken, PerInput: r.PerInputToken, PerOutput: r.PerOutputToken, Output: r.OutputTokens},
+		Ladder: m.ladder(name),
+		Prior:  admit.Prior{First: r.FirstToken, PerInput: r.PerInputToken, PerOutput: r.PerOutputToken, Output: r.OutputTokens},
 	}
+	all := make([]admit.Deployment, len(m.Deployments))
 	for i := range m.Deployments {
 		d := &m.Deployments[i]
-		model.Deployments = append(model.Deployments, d.policy(providers[d.Provider], now))
+		all[i] = d.policy(providers[d.Provider], now)
+		if m.pool(name, d) == name {
+			model.Deployments = append(model.Deployments, all[i])
+		}
 	}
-	return model
+	return append([]admit.Model{model}, m.apart(name, model, all)...)
 }
 
 func (t *Tenant) policy(now time.Time) admit.Tenant {

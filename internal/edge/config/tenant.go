@@ -24,11 +24,13 @@ type Tenant struct {
 	DefaultClass admit.Class `yaml:"default_class"`
 	// Requests at once, waiting or running, over all models. Default no limit.
 	Concurrency int `yaml:"concurrency" jsonschema:"minimum=1,maximum=10000000"`
+	// By which rungs of a ladder its requests may be degraded: ask for those that the caller allows in a header, features for those that take features away, any for all, both unless the caller says otherwise, or never. Default ask.
+	Degrade Consent `yaml:"degrade"`
 	// What it may spend as a whole. Default no limit.
 	Budget Budget `yaml:"budget"`
 	// What each of its keys, end users and sessions may spend. Default no limits.
 	Budgets Budgets `yaml:"budgets"`
-	// Rates and budget by model, each in place of what limits says. It limits only: every tenant may use every model.
+	// Rates, budget and consent by model, each in place of what limits and degrade say. It limits only: every tenant may use every model.
 	Models map[string]ModelRates `yaml:"models"`
 	// Rates and budget of each model for which models says none, each on its own.
 	Limits Rates `yaml:"limits"`
@@ -65,12 +67,14 @@ type ModelRates struct {
 	TPM int64 `yaml:"tpm" jsonschema:"minimum=1"`
 	// What the tenant may spend on the model. Default as under limits.
 	Budget Budget `yaml:"budget"`
+	// By which rungs of the model's ladder its requests may be degraded. Default what degrade of the tenant says.
+	Degrade Consent `yaml:"degrade"`
 }
 
 // MayUse reports whether the tenant's callers may ask for class k.
 func (t *Tenant) MayUse(k admit.Class) bool { return slices.Contains(t.Classes, k) }
 
-func (t *Tenant) setDefaults() { t.Weight, t.Tier = 1, TierNormal }
+func (t *Tenant) setDefaults() { t.Weight, t.Tier, t.Degrade = 1, TierNormal, ConsentAsk }
 
 // fillClasses completes what was left out; chosen tells whether the default
 // class was written.
