@@ -42,6 +42,12 @@ type Config struct {
 	Models map[string]*Model `yaml:"models"`
 	// How each class of requests is treated.
 	Classes Classes `yaml:"classes"`
+	// File of prices, in place of the bundled table: of deployments that say none, by the model's name. Relative to this file. Default the bundled table. It is not watched: a change of it takes effect on SIGHUP, or when this file changes.
+	Prices string `yaml:"prices"`
+	// What all tenants together may spend. Default no limit.
+	Budget Budget `yaml:"budget"`
+	// The cache of whole answers. Default none.
+	Answers Answers `yaml:"answers"`
 	// How many attempts may follow a first one.
 	Retry Retry `yaml:"retry"`
 	// Who is told, beside log and metric, that more capacity is needed. Default nobody.
@@ -53,8 +59,10 @@ type Config struct {
 	// What a simulated run needs beside the rest. The running gateway ignores it.
 	Simulation Simulation `yaml:"simulation"`
 
-	open bool
-	keys *Keys
+	open  bool
+	keys  *Keys
+	asOf  string            // the day of the table of prices
+	parts map[string]string // by pool of a precision, the model that it is part of
 }
 
 // Mode says what happens to a predicted refusal.
@@ -110,6 +118,7 @@ func (c *Config) setDefaults() {
 	c.Drain = 30 * time.Second
 	c.Limits = Limits{Body: 32 << 20, Headers: 64 << 10, Event: 32 << 20, WriteStall: 30 * time.Second}
 	c.Classes.setDefaults()
+	c.Answers.setDefaults()
 	c.Retry.setDefaults()
 	c.ScaleUp.setDefaults()
 	c.Log.Level = LevelInfo
@@ -147,7 +156,7 @@ func readFile(path string) ([]byte, error) {
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, error) {
 	c := new(Config)
 	c.setDefaults()
-	d := &document{file: name, env: env, places: map[string]place{}, written: map[string]string{}}
+	d := newDocument(name, env)
 	d.decode(data, c)
 	if len(d.problems) == 0 {
 		c.check(d)
@@ -170,7 +179,9 @@ func (c *Config) check(d *document) {
 		d.fail("ops", "same address as listen; give it another port")
 	}
 	c.checkProviders(d)
-	c.checkModels(d)
+	prices := c.readPrices(d)
+	c.checkModels(d, prices)
+	c.checkLadders(d)
 	c.Classes.check(d)
 	c.ScaleUp.check(d, "scale_up")
 	c.checkSimulation(d)
@@ -184,6 +195,11 @@ func (c *Config) check(d *document) {
 		c.checkTenants(d)
 	}
 	c.keys = newKeys(c.Tenants)
+	c.checkBudgets(d)
+	if prices != nil {
+		c.asOf = prices.AsOf
+		c.checkPrices(d)
+	}
 }
 
 // checkAddress reads host:port and tells whether the host is this machine only.
@@ -210,6 +226,10 @@ func (c *Config) Open() bool { return c.open }
 
 // Keys returns the keys of all tenants.
 func (c *Config) Keys() *Keys { return c.keys }
+
+// PricesAsOf is the day of the table that prices come from which the file does
+// not say, such as 2026-01-31.
+func (c *Config) PricesAsOf() string { return c.asOf }
 
 // Tenant returns the tenant of that name, or nil.
 func (c *Config) Tenant(name string) *Tenant {

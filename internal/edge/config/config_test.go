@@ -20,7 +20,7 @@ func good(t *testing.T, name string) *Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Parse(name+".yaml", data, testEnv)
+	c, err := Parse("testdata/good/"+name+".yaml", data, testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestFullFileGivesTheSettingsItSays(t *testing.T) {
 	times := Timeouts{Dial: time.Second, Headers: 2 * time.Second, FirstToken: 3 * time.Second, Idle: 4 * time.Second, Total: 5 * time.Second, ConnectionAge: Threshold(6 * time.Second)}
 	hosted := Provider{
 		Kind: OpenAI, BaseURL: "https://api.example.com/v1", APIKey: "sk-from-env",
-		Headers: map[string]Secret{"X-Foo": "bar", "X-Price": "${5}"}, HTTP: HTTP1, OnDisconnect: Cancel, Timeouts: times, Slots: 4, Seed: 1,
+		Headers: map[string]Secret{"X-Foo": "bar", "X-Price": "${5}"}, HTTP: HTTP1, OnDisconnect: Cancel, BillOnCancel: BillDelivered, Timeouts: times, Slots: 4, Seed: 1,
 	}
 	if got := *c.Providers["hosted"]; !reflect.DeepEqual(got, hosted) {
 		t.Errorf("hosted: %#v", got)

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -11,17 +10,10 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// later lists what files will hold one day but not yet, by section: a key, or
-// a key with one value.
-var later = map[reflect.Type][]string{
-	reflect.TypeFor[Model]():  {"degrade"},
-	reflect.TypeFor[Tenant](): {"budget"},
-}
-
-// decode fills c from YAML. It walks the parsed tree itself, and not through
+// decode fills the section at into from YAML. It walks the parsed tree itself, and not through
 // the library's decoder, to find every fault in one pass, to know the place of
 // every setting for the checks that follow, and to keep values out of errors.
-func (d *document) decode(data []byte, c *Config) {
+func (d *document) decode(data []byte, into any) {
 	text := string(data)
 	if strings.ContainsAny(text, private) {
 		d.problems = append(d.problems, Problem{File: d.file, What: "the characters U+E03A, U+E07B and U+E07D are not allowed"})
@@ -47,7 +39,7 @@ func (d *document) decode(data []byte, c *Config) {
 		}
 		if doc.Body != nil {
 			ast.Walk(w, doc.Body)
-			w.value(doc.Body, reflect.ValueOf(c).Elem(), "", rules{})
+			w.value(doc.Body, reflect.ValueOf(into).Elem(), "", rules{})
 		}
 	}
 }
@@ -79,6 +71,10 @@ func (w walker) value(n ast.Node, v reflect.Value, path string, r rules) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
+		if b, ok := v.Addr().Interface().(brief); ok && !isMapping(n) {
+			w.brief(n, b, path)
+			return
+		}
 		w.section(n, v, path)
 	case reflect.Map:
 		if s, ok := v.Interface().(shorthand); ok && textOf(n) != "" {
@@ -127,17 +123,10 @@ func (w walker) section(n ast.Node, v reflect.Value, path string) {
 	fields := fieldsOf(v.Type())
 	for _, p := range pairs {
 		at := join(path, p.key)
-		unsupported := later[v.Type()]
-		field, known := fields[p.key]
-		switch said := p.key + ": " + textOf(p.value); {
-		case slices.Contains(unsupported, p.key):
-			w.failAt(p.place, at, "not supported yet: %s, remove it", p.key)
-		case slices.Contains(unsupported, said):
-			w.fail(at, "not supported yet: %s, remove it", said)
-		case !known:
-			w.failAt(p.place, at, "unknown key%s", nearest(p.key, fieldNames(v.Type())))
-		default:
+		if field, known := fields[p.key]; known {
 			w.value(p.value, v.FieldByIndex(field.Index), at, rulesOf(field))
+		} else {
+			w.failAt(p.place, at, "unknown key%s", nearest(p.key, fieldNames(v.Type())))
 		}
 	}
 	for _, name := range fieldNames(v.Type()) {
@@ -174,6 +163,27 @@ func (w walker) one(n ast.Node, v reflect.Value, key, path string) {
 	w.scalar(n, elem, path, rules{})
 	v.Set(reflect.MakeMapWithSize(v.Type(), 1))
 	v.SetMapIndex(reflect.ValueOf(key), elem)
+}
+
+// brief is a section that may be written as one text.
+type brief interface {
+	say(text string) error
+	want() string // what may be written
+}
+
+// brief does not repeat the text: it may be a key.
+func (w walker) brief(n ast.Node, b brief, path string) {
+	if kindOf(n) != "text" {
+		w.fail(path, "want %s, got %s", b.want(), kindOf(n))
+		return
+	}
+	text, err := expand(textOf(n), w.env)
+	if err == nil {
+		err = b.say(text)
+	}
+	if err != nil {
+		w.fail(path, "%v", err)
+	}
 }
 
 func (w walker) list(n ast.Node, v reflect.Value, path string) {
@@ -263,6 +273,11 @@ func (w walker) merged(n ast.Node, path string) []pair {
 		list = append(list, pair{show.Replace(v.Key.GetToken().Value), v.Value, start(v.Key)})
 	}
 	return list
+}
+
+func isMapping(n ast.Node) bool {
+	_, ok := mappingValues(n)
+	return ok
 }
 
 func mappingValues(n ast.Node) ([]*ast.MappingValueNode, bool) {

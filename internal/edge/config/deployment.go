@@ -31,7 +31,7 @@ type Deployment struct {
 	TPM int64 `yaml:"tpm" jsonschema:"minimum=1"`
 	// Tokens a day, input and output, that the provider allows each key; the day is that of the provider's day_zone. Default no limit known.
 	TPD int64 `yaml:"tpd" jsonschema:"minimum=1"`
-	// What the provider charges. Default nothing.
+	// What the provider charges. Default what the table of prices says of the model, else unknown: then it counts as nothing, and no budget can count it.
 	Price Price `yaml:"price"`
 	// How good its answers are, from 0 to 1: one number, or one by the task that a request names, with default for the others. Default 0.5.
 	Quality Quality `yaml:"quality"`
@@ -52,7 +52,10 @@ type Deployment struct {
 	named bool // the name was written
 }
 
-func (dep *Deployment) setDefaults() { dep.Weight = 1 }
+func (dep *Deployment) setDefaults() {
+	dep.Weight = 1
+	dep.Price.setDefaults()
+}
 
 // nameDeployments reserves the names that were written, so that no name which
 // is made up takes one of them.
@@ -76,7 +79,7 @@ func (c *Config) nameDeployments(d *document) (taken map[string]bool) {
 	return taken
 }
 
-func (c *Config) checkDeployment(d *document, dep *Deployment, pool, path string, taken map[string]bool) {
+func (c *Config) checkDeployment(d *document, dep *Deployment, pool, path string, taken map[string]bool, prices *priceTable) {
 	p, ok := c.Providers[dep.Provider]
 	if !ok {
 		at := join(path, "provider")
@@ -90,6 +93,7 @@ func (c *Config) checkDeployment(d *document, dep *Deployment, pool, path string
 		dep.Model = pool
 	}
 	dep.checkConcurrency(d, path, p)
+	dep.price(d, path, p, prices)
 	dep.Quality.check(d, join(path, "quality"))
 	checkLabel(d, join(path, "precision"), dep.Precision)
 	checkLabel(d, join(path, "region"), dep.Region)
@@ -158,6 +162,9 @@ func (dep *Deployment) quotas(p *Provider, now time.Time) []admit.Quota {
 func (c *Config) Plain(dep *Deployment) bool {
 	plain := Deployment{Provider: dep.Provider, Model: dep.Model, Concurrency: dep.Concurrency}
 	plain.setDefaults()
-	plain.Name, plain.Region = dep.Name, c.Providers[dep.Provider].Region
+	plain.Name, plain.Region, plain.Price = dep.Name, c.Providers[dep.Provider].Region, dep.Price
+	if dep.Price.Source == PriceFile {
+		return false
+	}
 	return reflect.DeepEqual(*dep, plain)
 }

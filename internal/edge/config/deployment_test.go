@@ -57,15 +57,15 @@ models:
     deployments:
       - {provider: a, name: x, rpm: 5, tpm: 6, tpd: 7, price: {input: 1.25, output: 10, request: 0.000001}, quality: {code: 0.95, default: 0.8},
          weight: 3, tier: 99, reserve: true, precision: int8, region: us}
-      - {provider: a, quality: 1, price: {input: "0.1"}}`)
+      - {provider: a, quality: 1, price: {input: "0.1", output: 0}}`)
 	quota := admit.Quota{Requests: 5, Tokens: 6, Daily: 7, Midnight: 8 * time.Hour}
 	want := []admit.Deployment{
 		{
-			Name: "x", Concurrency: 16, Tier: 99, Reserve: true, Weight: 3, Price: admit.Price{Input: 1_250_000, Output: 10_000_000, Request: 1},
+			Name: "x", Concurrency: 16, Tier: 99, Reserve: true, Weight: 3, Price: admit.Price{Known: true, Input: 1_250_000, Output: 10_000_000, Cached: 1_250_000, CacheWrite: 1_250_000, Reasoning: 10_000_000, Request: 1},
 			Quality: map[string]float64{"code": 0.95, "": 0.8}, Keys: []admit.Quota{quota, quota},
 		},
 		{
-			Name: "a/chat", Concurrency: 16, Weight: 1, Price: admit.Price{Input: 100_000},
+			Name: "a/chat", Concurrency: 16, Weight: 1, Price: admit.Price{Known: true, Input: 100_000, Cached: 100_000, CacheWrite: 100_000},
 			Quality: map[string]float64{"": 1}, Keys: []admit.Quota{{Midnight: 8 * time.Hour}, {Midnight: 8 * time.Hour}},
 		},
 	}

@@ -16,40 +16,52 @@ var docSections = map[string]struct {
 	of reflect.Type
 	at []any
 }{
-	"":                                  {reflect.TypeFor[Config](), nil},
-	"limits":                            {reflect.TypeFor[Limits](), []any{"limits"}},
-	"providers.<name>":                  {reflect.TypeFor[Provider](), []any{"providers", "gpu"}},
-	"providers.<name>.timeouts":         {reflect.TypeFor[Timeouts](), []any{"providers", "gpu", "timeouts"}},
-	"providers.<simulated>":             {reflect.TypeFor[Provider](), []any{"providers", "local"}},
-	"models.<name>":                     {reflect.TypeFor[Model](), []any{"models", "chat"}},
-	"models.<name>.deployments[]":       {reflect.TypeFor[Deployment](), []any{"models", "chat", "deployments", 0}},
-	"models.<name>.deployments[].price": {reflect.TypeFor[Price](), []any{"models", "chat", "deployments", 0, "price"}},
-	"models.<name>.score":               {reflect.TypeFor[Score](), []any{"models", "sim", "score"}},
-	"models.<name>.fallback":            {reflect.TypeFor[Fallback](), []any{"models", "chat", "fallback"}},
-	"models.<name>.breaker":             {reflect.TypeFor[Breaker](), []any{"models", "chat", "breaker"}},
-	"models.<name>.breaker.first_token": {reflect.TypeFor[Latency](), []any{"models", "chat", "breaker", "first_token"}},
-	"retry.failover":                    {reflect.TypeFor[Failover](), []any{"retry", "failover"}},
-	"models.<name>.queue":               {reflect.TypeFor[Queue](), []any{"models", "chat", "queue"}},
-	"models.<name>.prior":               {reflect.TypeFor[Prior](), []any{"models", "chat", "prior"}},
-	"classes":                           {reflect.TypeFor[ClassPolicy](), []any{"classes", "standard"}},
-	"retry":                             {reflect.TypeFor[Retry](), []any{"retry"}},
-	"scale_up":                          {reflect.TypeFor[ScaleUp](), []any{"scale_up"}},
-	"tenants[]":                         {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
-	"tenants[].limits":                  {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
-	"log":                               {reflect.TypeFor[Log](), []any{"log"}},
-	"simulation":                        {reflect.TypeFor[Simulation](), []any{"simulation"}},
-	"simulation.upstreams.<name>":       {reflect.TypeFor[SimulatedUpstream](), []any{"simulation", "upstreams", "chat"}},
-	"simulation.callers[]":              {reflect.TypeFor[SimulatedCaller](), []any{"simulation", "callers", 0}},
+	"":                                       {reflect.TypeFor[Config](), nil},
+	"limits":                                 {reflect.TypeFor[Limits](), []any{"limits"}},
+	"providers.<name>":                       {reflect.TypeFor[Provider](), []any{"providers", "gpu"}},
+	"providers.<name>.timeouts":              {reflect.TypeFor[Timeouts](), []any{"providers", "gpu", "timeouts"}},
+	"providers.<simulated>":                  {reflect.TypeFor[Provider](), []any{"providers", "local"}},
+	"models.<name>":                          {reflect.TypeFor[Model](), []any{"models", "chat"}},
+	"models.<name>.deployments[]":            {reflect.TypeFor[Deployment](), []any{"models", "chat", "deployments", 0}},
+	"models.<name>.deployments[].price":      {reflect.TypeFor[Price](), []any{"models", "chat", "deployments", 0, "price"}},
+	"models.<name>.deployments[].price.long": {reflect.TypeFor[LongPrice](), []any{"models", "chat", "deployments", 0, "price", "long"}},
+	"models.<name>.degrade[]":                {reflect.TypeFor[Rung](), []any{"models", "chat", "degrade", 0}},
+	"models.<name>.ladder":                   {reflect.TypeFor[Ladder](), []any{"models", "chat", "ladder"}},
+	"budget":                                 {reflect.TypeFor[Budget](), []any{"budget"}},
+	"budget.hold":                            {reflect.TypeFor[Hold](), []any{"budget", "hold"}},
+	"budget.raise":                           {reflect.TypeFor[Raise](), []any{"budget", "raise"}},
+	"answers":                                {reflect.TypeFor[Answers](), []any{"answers"}},
+	"tenants[].keys[]":                       {reflect.TypeFor[Key](), []any{"tenants", 0, "keys", 0}},
+	"tenants[].budgets":                      {reflect.TypeFor[Budgets](), []any{"tenants", 0, "budgets"}},
+	"tenants[].models.<name>":                {reflect.TypeFor[ModelRates](), []any{"tenants", 0, "models", "chat"}},
+	"models.<name>.score":                    {reflect.TypeFor[Score](), []any{"models", "sim", "score"}},
+	"models.<name>.fallback":                 {reflect.TypeFor[Fallback](), []any{"models", "chat", "fallback"}},
+	"models.<name>.breaker":                  {reflect.TypeFor[Breaker](), []any{"models", "chat", "breaker"}},
+	"models.<name>.breaker.first_token":      {reflect.TypeFor[Latency](), []any{"models", "chat", "breaker", "first_token"}},
+	"retry.failover":                         {reflect.TypeFor[Failover](), []any{"retry", "failover"}},
+	"models.<name>.queue":                    {reflect.TypeFor[Queue](), []any{"models", "chat", "queue"}},
+	"models.<name>.prior":                    {reflect.TypeFor[Prior](), []any{"models", "chat", "prior"}},
+	"classes":                                {reflect.TypeFor[ClassPolicy](), []any{"classes", "standard"}},
+	"retry":                                  {reflect.TypeFor[Retry](), []any{"retry"}},
+	"scale_up":                               {reflect.TypeFor[ScaleUp](), []any{"scale_up"}},
+	"tenants[]":                              {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
+	"tenants[].limits":                       {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
+	"log":                                    {reflect.TypeFor[Log](), []any{"log"}},
+	"simulation":                             {reflect.TypeFor[Simulation](), []any{"simulation"}},
+	"simulation.upstreams.<name>":            {reflect.TypeFor[SimulatedUpstream](), []any{"simulation", "upstreams", "chat"}},
+	"simulation.callers[]":                   {reflect.TypeFor[SimulatedCaller](), []any{"simulation", "callers", 0}},
 }
 
 const docExample = `
 limits: {}
 providers: {gpu: {base_url: http://h/v1, timeouts: {}}, local: {kind: simulated}}
-models: {chat: {deployments: [{provider: gpu, price: {}}], breaker: {first_token: {}}, fallback: {}, queue: {}, prior: {}}, sim: {deployments: [{provider: local}], balance: score, score: {}}}
+models: {chat: {deployments: [{provider: gpu, price: {input: 1, output: 2, long: {above: 10}}}], breaker: {first_token: {}}, fallback: {}, queue: {}, prior: {}, degrade: [{name: r, drop: [logprobs]}], ladder: {}}, sim: {deployments: [{provider: local, price: free}], balance: score, score: {}}}
+budget: {day: 1, hold: {}, raise: {day: 2, until: 2026-12-24T00:00:00Z}}
+answers: {}
 classes: {standard: {}}
 retry: {failover: {}}
 scale_up: {webhook: http://h/}
-tenants: [{name: t, keys: ["sha256:0000000000000000000000000000000000000000000000000000000000000000"], limits: {}}]
+tenants: [{name: t, keys: [{hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}], limits: {}, budgets: {}, models: {chat: {}}}]
 log: {}
 simulation: {upstreams: {chat: {}}, callers: [{}]}
 `

@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,13 +13,13 @@ import (
 
 const exampleFile = "../../../docs/examples/many-upstreams.yaml"
 
-func readExample(t *testing.T) (string, *Config) {
+func readExample(t *testing.T, file string) (string, *Config) {
 	t.Helper()
-	data, err := os.ReadFile(exampleFile)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Parse("many-upstreams.yaml", data, func(name string) (string, bool) { return "https://example.com/" + name, true })
+	c, err := Parse(file, data, func(name string) (string, bool) { return "https://example.com/" + name, true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func readExample(t *testing.T) (string, *Config) {
 }
 
 func TestExampleOfManyUpstreams(t *testing.T) {
-	_, c := readExample(t)
+	_, c := readExample(t, exampleFile)
 	p := c.PolicyAt(time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC))
 	m := p.Models[0]
 	if m.Name != "chat-large" || m.Balance != admit.Score || len(m.Deployments) != 4 || m.Breaker.Total.Open >= 0 {
@@ -48,15 +49,37 @@ func TestExampleOfManyUpstreams(t *testing.T) {
 	}
 }
 
-// The test file "full" and the example write every key there is, so that each
-// is read by a test.
-func TestEveryKeyIsWrittenInATest(t *testing.T) {
-	text, _ := readExample(t)
-	full, err := os.ReadFile("testdata/good/full.yaml")
-	if err != nil {
-		t.Fatal(err)
+func TestExampleOfBudgets(t *testing.T) {
+	_, c := readExample(t, "../../../docs/examples/budgets.yaml")
+	p := c.PolicyAt(time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC))
+	if p.Budget.Limits != [4]int64{admit.Day: 500 * dollar, admit.Month: 9000 * dollar} || p.Budget.Zone != 2*time.Hour {
+		t.Errorf("of all: %+v", p.Budget)
 	}
-	text += string(full)
+	chat, apart := p.Models[0], p.Models[1]
+	if len(chat.Ladder.Rungs) != 6 || len(chat.Deployments) != 1 || apart.Name != "chat@int8" || len(apart.Deployments) != 1 || !apart.Deployments[0].Price.Known {
+		t.Errorf("%+v\n%+v", chat, apart)
+	}
+	if c.Models["chat"].Deployments[0].Price.Source != PriceTable || c.Models["small"].Deployments[0].Price.Source != PriceFile {
+		t.Error("prices come from elsewhere")
+	}
+	shop := c.Tenant("shop")
+	if shop.Consent("chat") != ConsentAny || shop.Consent("small") != ConsentFeatures || shop.Keys[1].Name != "nightly" {
+		t.Errorf("%+v", shop)
+	}
+}
+
+// The good test files and the example write every key there is, so that each is
+// read by a test.
+func TestEveryKeyIsWrittenInATest(t *testing.T) {
+	text, _ := readExample(t, exampleFile)
+	files, _ := filepath.Glob("testdata/good/*.yaml")
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(data)
+	}
 	var walk func(reflect.Type)
 	walk = func(u reflect.Type) {
 		switch u.Kind() {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
 )
 
 // Whatever the text, there is a whole configuration or a list of problems with
@@ -27,7 +29,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%v beside %v", c, err)
 			}
 			for _, p := range problems {
-				if p.Line > strings.Count(text, "\n")+2 || p.What == "" {
+				if p.File == "f" && p.Line > strings.Count(text, "\n")+2 || p.What == "" {
 					t.Errorf("%q", p)
 				}
 			}
@@ -40,8 +42,14 @@ func FuzzParse(f *testing.F) {
 		if len(p.Models) == 0 || len(p.Tenants) == 0 {
 			t.Fatalf("%+v", p)
 		}
-		names := map[string]bool{}
+		names, pools := map[string]bool{}, map[string]bool{}
+		counted := c.counted()
 		for _, m := range p.Models {
+			model, of := c.ModelOf(m.Name)
+			if pools[m.Name] || of == nil || len(m.Ladder.Rungs) > admit.MaxRungs {
+				t.Errorf("%+v", m)
+			}
+			pools[m.Name] = true
 			if q := m.Queue; len(m.Deployments) == 0 || q.PerTenant > q.Total || q.Low > q.High || q.DepthLow > q.DepthHigh {
 				t.Errorf("%+v", m)
 			}
@@ -50,6 +58,9 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("%+v", d)
 				}
 				names[d.Name] = true
+				if x := d.Price; min(x.Input, x.Output, x.Cached, x.CacheWrite, x.Reasoning, x.Request, x.Long.Input, x.Long.Output, x.Long.Cached, x.Long.CacheWrite, x.Long.Reasoning) < 0 || !x.Known && counted[model] != "" {
+					t.Errorf("%+v", d)
+				}
 			}
 		}
 	})

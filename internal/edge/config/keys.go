@@ -26,6 +26,24 @@ func parseHash(s string) (sum [sha256.Size]byte, ok bool) {
 	return sum, err == nil
 }
 
+// Key is a key of a tenant. In the file it may be its hash alone.
+type Key struct {
+	// Its hash, as printed by spillway check --hash-key.
+	Hash string `yaml:"hash" jsonschema:"required"`
+	// What metrics, logs and budgets call it, unique among the tenant's keys. Default the first 12 hex digits of the hash.
+	Name string `yaml:"name"`
+}
+
+// keyDigits of its hash are the name of a key that has no other.
+const keyDigits = 12
+
+func (*Key) want() string { return "a hash in quotes, or keys and values" }
+
+func (k *Key) say(text string) error {
+	k.Hash = text
+	return nil
+}
+
 // Keys finds the tenant of a key. It is not changed once made and may be used
 // by any number of goroutines.
 type Keys struct {
@@ -38,14 +56,15 @@ type Keys struct {
 type stored struct {
 	sum    [sha256.Size]byte
 	tenant string
+	name   string // of the key
 }
 
 func newKeys(tenants []Tenant) *Keys {
 	k := &Keys{buckets: map[[8]byte][]stored{}}
 	for _, t := range tenants {
 		for _, key := range t.Keys {
-			if sum, ok := parseHash(key); ok {
-				k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, t.Name})
+			if sum, ok := parseHash(key.Hash); ok {
+				k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, t.Name, key.Name})
 			}
 		}
 	}
@@ -55,11 +74,23 @@ func newKeys(tenants []Tenant) *Keys {
 // Lookup returns the tenant that a caller's key belongs to. Hashes are
 // compared in constant time.
 func (k *Keys) Lookup(key string) (tenant string, ok bool) {
+	s, ok := k.find(key)
+	return s.tenant, ok
+}
+
+// Name returns what a caller's key is called, which is unique among the keys of
+// its tenant; "" if it is nobody's.
+func (k *Keys) Name(key string) string {
+	s, _ := k.find(key)
+	return s.name
+}
+
+func (k *Keys) find(key string) (found stored, ok bool) {
 	sum := sha256.Sum256([]byte(key))
 	for _, s := range k.buckets[[8]byte(sum[:8])] {
 		if subtle.ConstantTimeCompare(s.sum[:], sum[:]) == 1 {
-			tenant, ok = s.tenant, true
+			found, ok = s, true
 		}
 	}
-	return tenant, ok
+	return found, ok
 }

@@ -30,16 +30,29 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+func TestNameOfAKey(t *testing.T) {
+	other := HashKey("other")
+	k := parse(t, "providers: {a: {base_url: http://h/v1}}\ntenants: [{name: t, keys: ["+HashKey("foo")+", {hash: "+other+", name: ci}]}]").Keys()
+	for key, want := range map[string]string{"foo": "2c26b46b68ff", "other": "ci", "nobody's": ""} {
+		if got := k.Name(key); got != want {
+			t.Errorf("%s is called %q, want %q", key, got, want)
+		}
+	}
+	if tenant, ok := k.Lookup("other"); !ok || tenant != "t" {
+		t.Errorf("%q, %v", tenant, ok)
+	}
+}
+
 // Hashes that begin alike share a bucket; only the whole hash counts.
 func TestLookupComparesTheWholeHash(t *testing.T) {
 	sum := sha256.Sum256([]byte("key"))
 	near := sum
 	near[31] ^= 1
-	k := &Keys{buckets: map[[8]byte][]stored{[8]byte(sum[:8]): {{near, "near"}}}}
+	k := &Keys{buckets: map[[8]byte][]stored{[8]byte(sum[:8]): {{near, "near", ""}}}}
 	if tenant, ok := k.Lookup("key"); ok {
 		t.Errorf("a hash that differs in its last bit is %q's", tenant)
 	}
-	k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, "right"})
+	k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, "right", ""})
 	if tenant, ok := k.Lookup("key"); !ok || tenant != "right" {
 		t.Errorf("%q, %v", tenant, ok)
 	}
@@ -50,7 +63,7 @@ func TestLookupAgreesWithMap(t *testing.T) {
 		owners := rapid.MapOf(rapid.String(), rapid.StringMatching(`[a-z]{1,8}`)).Draw(t, "owners")
 		var tenants []Tenant
 		for key, name := range owners {
-			tenants = append(tenants, Tenant{Name: name, Keys: []string{HashKey(key)}})
+			tenants = append(tenants, Tenant{Name: name, Keys: []Key{{Hash: HashKey(key)}}})
 		}
 		keys := newKeys(tenants)
 		for key, name := range owners {
@@ -81,7 +94,7 @@ func TestParseHash(t *testing.T) {
 func BenchmarkLookup(b *testing.B) {
 	var tenants []Tenant
 	for i := range 5000 {
-		tenants = append(tenants, Tenant{Name: "t", Keys: []string{HashKey(string(rune(i)))}})
+		tenants = append(tenants, Tenant{Name: "t", Keys: []Key{{Hash: HashKey(string(rune(i)))}}})
 	}
 	k := newKeys(tenants)
 	b.ReportAllocs()

@@ -31,6 +31,14 @@ type Model struct {
 	Streaming bool `yaml:"streaming"`
 	// Whether it can call tools. Default true. False refuses requests that offer some.
 	Tools bool `yaml:"tools"`
+	// Whether it can see pictures. Default true. With false a request with pictures does not come here.
+	Images bool `yaml:"images"`
+	// Whether its answers may be kept and given again to callers that ask for it, within the size and time under answers. Default false.
+	Cache bool `yaml:"cache"`
+	// Cheaper forms of a request, from the least to the most that is taken away, for callers that agreed to it; at most 8. Default none: nothing is degraded.
+	Degrade []Rung `yaml:"degrade" jsonschema:"maxItems=8"`
+	// When they are used.
+	Ladder Ladder `yaml:"ladder"`
 	// How much may wait, and how long.
 	Queue Queue `yaml:"queue"`
 	// What is believed of the model's speed before anything was measured.
@@ -89,18 +97,19 @@ type Prior struct {
 
 // The decision core owns the defaults; they are taken from there.
 func (m *Model) setDefaults() {
-	m.Streaming, m.Tools = true, true
+	m.Streaming, m.Tools, m.Images = true, true, true
 	p := admit.Policy{Models: []admit.Model{{}}}
 	p.Defaults()
 	q, r := p.Models[0].Queue, p.Models[0].Prior
 	m.Queue = Queue{PerTenant: q.PerTenant, Total: q.Total, Bytes: Bytes(q.Bytes), Work: q.Work, Order: Adaptive}
 	m.Balance, m.Score = p.Models[0].Balance, Score{Cost: 1, Speed: 1, Quality: 1}
 	m.Breaker.setDefaults(p.Models[0].Breaker)
+	m.Ladder.setDefaults(p.Models[0].Ladder)
 	m.Affinity, m.AffinityPrefix = AffinityNone, defaultPrefix
 	m.Prior = Prior{FirstToken: r.First, PerInputToken: r.PerInput, PerOutputToken: r.PerOutput, OutputTokens: r.Output}
 }
 
-func (c *Config) checkModels(d *document) {
+func (c *Config) checkModels(d *document, prices *priceTable) {
 	if len(c.Models) == 0 {
 		if d.wrote("models") && len(d.problems) == 0 {
 			d.fail("models", "is empty; name a model, or leave models out with a single provider")
@@ -117,7 +126,7 @@ func (c *Config) checkModels(d *document) {
 			d.fail(path, "deployments is empty; name a provider that serves it")
 		}
 		for i := range m.Deployments {
-			c.checkDeployment(d, &m.Deployments[i], name, index(join(path, "deployments"), i), taken)
+			c.checkDeployment(d, &m.Deployments[i], name, index(join(path, "deployments"), i), taken, prices)
 		}
 		m.Score.check(d, join(path, "score"), m.Balance)
 		m.checkAffinity(d, path)

@@ -12,13 +12,15 @@ import (
 func (c *Config) Policy() *admit.Policy { return c.PolicyAt(time.Now()) }
 
 // PolicyAt returns what the decision core needs to know at now, with its
-// defaults applied. Only the beginning of providers' days depends on now, and
-// not before PolicyHolds. Each call makes a new one; models are in the order of
-// their names, tenants in the order of the file.
+// defaults applied. Only when days begin, of providers and of budgets, depends on
+// now, and not before PolicyHolds. Each call makes a new one; models are in the
+// order of their names, each followed by the pools that its ladder sets apart
+// (ModelOf), tenants in the order of the file.
 func (c *Config) PolicyAt(now time.Time) *admit.Policy {
 	p := &admit.Policy{
 		Observe: c.Admission == Observe,
 		Retry:   c.Retry.policy(),
+		Budget:  c.Budget.policy(now),
 	}
 	for k := range admit.Class(admit.NumClasses) {
 		class := c.Classes.of(k)
@@ -30,10 +32,10 @@ func (c *Config) PolicyAt(now time.Time) *admit.Policy {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
-		p.Models = append(p.Models, c.Models[name].policy(name, c.Providers, now))
+		p.Models = append(p.Models, c.Models[name].policy(name, c.Providers, now)...)
 	}
 	for i := range c.Tenants {
-		p.Tenants = append(p.Tenants, c.Tenants[i].policy())
+		p.Tenants = append(p.Tenants, c.Tenants[i].policy(now))
 	}
 	p.Defaults()
 	return p
@@ -48,7 +50,7 @@ func orNone(n int) int {
 	return n
 }
 
-func (m *Model) policy(name string, providers map[string]*Provider, now time.Time) admit.Model {
+func (m *Model) policy(name string, providers map[string]*Provider, now time.Time) []admit.Model {
 	q, r := m.Queue, m.Prior
 	model := admit.Model{
 		Name:     name,
@@ -67,28 +69,48 @@ func (m *Model) policy(name string, providers map[string]*Provider, now time.Tim
 			DepthHigh: q.DepthHigh,
 			Order:     orders[q.Order],
 		},
-		Prior: admit.Prior{First: r.FirstToken, PerInput: r.PerInputToken, PerOutput: r.PerOutputToken, Output: r.OutputTokens},
+		Ladder: m.ladder(name),
+		Prior:  admit.Prior{First: r.FirstToken, PerInput: r.PerInputToken, PerOutput: r.PerOutputToken, Output: r.OutputTokens},
 	}
+	all := make([]admit.Deployment, len(m.Deployments))
 	for i := range m.Deployments {
 		d := &m.Deployments[i]
-		model.Deployments = append(model.Deployments, d.policy(providers[d.Provider], now))
+		all[i] = d.policy(providers[d.Provider], now)
+		if m.pool(name, d) == name {
+			model.Deployments = append(model.Deployments, all[i])
+		}
 	}
-	return model
+	return append([]admit.Model{model}, m.apart(name, model, all)...)
 }
 
-func (t *Tenant) policy() admit.Tenant {
-	tenant := admit.Tenant{Name: t.Name, Weight: t.Weight, LowTier: t.Tier == TierLow, Concurrency: t.Concurrency}
-	limits := make(map[string]admit.Limits, len(t.Models)+1)
-	for model, r := range t.Models {
-		limits[model] = r.limits()
+func (t *Tenant) policy(now time.Time) admit.Tenant {
+	tenant := admit.Tenant{
+		Name: t.Name, Weight: t.Weight, LowTier: t.Tier == TierLow, Concurrency: t.Concurrency,
+		Budgets: admit.Budgets{
+			All:     t.Budget.policy(now),
+			Key:     t.Budgets.Key.policy(now),
+			User:    t.Budgets.User.policy(now),
+			Session: t.Budgets.Session.policy(now),
+		},
 	}
-	if t.Limits != (Rates{}) {
-		limits[""] = t.Limits.limits()
+	limits, budgets := map[string]admit.Limits{}, map[string]admit.Budget{}
+	add := func(model string, l admit.Limits, b *Budget) {
+		if l != (admit.Limits{}) {
+			limits[model] = l
+		}
+		if !b.none() {
+			budgets[model] = b.policy(now)
+		}
+	}
+	add("", admit.Limits{Requests: t.Limits.RPM, Tokens: t.Limits.TPM}, &t.Limits.Budget)
+	for model, m := range t.Models {
+		add(model, admit.Limits{Requests: m.RPM, Tokens: m.TPM}, &m.Budget)
 	}
 	if len(limits) > 0 {
 		tenant.Limits = limits
 	}
+	if len(budgets) > 0 {
+		tenant.Budgets.Models = budgets
+	}
 	return tenant
 }
-
-func (r Rates) limits() admit.Limits { return admit.Limits{Requests: r.RPM, Tokens: r.TPM} }

@@ -1,37 +1,44 @@
 package config
 
 import (
-	"fmt"
-	"strings"
+	"reflect"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/spillway-llm/spillway/internal/core/admit"
 )
 
-func TestParseDollars(t *testing.T) {
-	for text, want := range map[string]Dollars{
-		"0": 0, "10": 10_000_000, "1.25": 1_250_000, "0.1": 100_000, "0.000001": 1, "0.29": 290_000, "1.1500000000": 1_150_000,
-		"100000": 100_000_000_000, "99999.999999": 99_999_999_999, "007": 7_000_000,
+// What is left out of a price follows what was written; nothing that is left
+// out is zero by silence.
+func TestPriceInTheCoresWords(t *testing.T) {
+	for text, want := range map[string]admit.Price{
+		"":                                       {},
+		"price:":                                 {},
+		"price: {}":                              {},
+		"price: free":                            {Known: true},
+		"price: {input: 0, output: 0}":           {Known: true},
+		"price: {request: 0.001}":                {Known: true, Request: 1000},
+		"price: {input: 1, output: 4}":           {Known: true, Input: 1_000_000, Output: 4_000_000, Cached: 1_000_000, CacheWrite: 1_000_000, Reasoning: 4_000_000},
+		"price: {input: 1, output: 4, cached: }": {Known: true, Input: 1_000_000, Output: 4_000_000, Cached: 1_000_000, CacheWrite: 1_000_000, Reasoning: 4_000_000},
+		"price: {input: 1, output: 4, cached: 0, cache_write: 0, reasoning: 0}": {Known: true, Input: 1_000_000, Output: 4_000_000},
+		"price: {input: 1, output: 4, cached: 0.1, tiers: {flex: 50%, priority: 170}, long: {above: 200000, input: 2}}": {
+			Known: true, Input: 1_000_000, Output: 4_000_000, Cached: 100_000, CacheWrite: 1_000_000, Reasoning: 4_000_000,
+			Long:  admit.LongPrice{Above: 200_000, Input: 2_000_000, Output: 4_000_000, Cached: 2_000_000, CacheWrite: 2_000_000, Reasoning: 4_000_000},
+			Tiers: map[string]int64{"flex": 50, "priority": 170},
+		},
+		"price: {input: 1, output: 4, cached: 0.1, reasoning: 5, long: {above: 1}}": {
+			Known: true, Input: 1_000_000, Output: 4_000_000, Cached: 100_000, CacheWrite: 1_000_000, Reasoning: 5_000_000,
+			Long: admit.LongPrice{Above: 1, Input: 1_000_000, Output: 4_000_000, Cached: 100_000, CacheWrite: 1_000_000, Reasoning: 5_000_000},
+		},
+		"price: {input: 1, output: 4, reasoning: 5, long: {above: 1, output: 8, cache_write: 9}}": {
+			Known: true, Input: 1_000_000, Output: 4_000_000, Cached: 1_000_000, CacheWrite: 1_000_000, Reasoning: 5_000_000,
+			Long: admit.LongPrice{Above: 1, Input: 1_000_000, Output: 8_000_000, Cached: 1_000_000, CacheWrite: 9_000_000, Reasoning: 8_000_000},
+		},
 	} {
-		if got, err := parseDollars(text); err != nil || got != want {
-			t.Errorf("%q is %d (%v), want %d", text, got, err, want)
+		if text != "" {
+			text = ", " + text
+		}
+		if got := deployment(t, "provider: a"+text).Price; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
-	for _, text := range []string{
-		"", "-1", "-0", "+1", "$1", "1.", ".5", "1e3", "1,25", "1_000", "0x10", "0.0000001", "1.0000001", "100000.000001", strings.Repeat("9", 400), ".inf", ".nan", "1 ",
-	} {
-		if got, err := parseDollars(text); err == nil {
-			t.Errorf("%q is %d", text, got)
-		}
-	}
-}
-
-func TestDollarsAreExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.Int64Range(0, maxDollars*dollar).Draw(t, "micro-dollars")
-		text := fmt.Sprintf("%d.%06d", want/dollar, want%dollar)
-		if got, err := parseDollars(text); err != nil || int64(got) != want {
-			t.Fatalf("%s is %d (%v)", text, got, err)
-		}
-	})
 }

@@ -55,6 +55,10 @@ type document struct {
 	problems Problems
 }
 
+func newDocument(file string, env func(string) (string, bool)) *document {
+	return &document{file: file, env: env, places: map[string]place{}, written: map[string]string{}}
+}
+
 // fail notes a fault at a path. A path that was not written is placed at the
 // start of the file.
 func (d *document) fail(path, format string, args ...any) {
@@ -69,9 +73,16 @@ func (d *document) failAt(at place, path, format string, args ...any) {
 	d.problems = append(d.problems, Problem{d.file, at.line, at.column, path, fmt.Sprintf(format, args...)})
 }
 
+// sorted puts the faults of other files, such as that of prices, last.
 func (d *document) sorted() Problems {
+	rank := func(p Problem) int {
+		if p.File == d.file {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Path, b.Path))
 	})
 	return d.problems
 }

@@ -33,6 +33,8 @@ type Provider struct {
 	StreamUsage bool `yaml:"stream_usage"`
 	// What happens to a call whose caller leaves: cancel, or drain to read it to its end, for an endpoint that bills it all the same and tells its usage at the end. Default cancel. Drained calls hold their slot.
 	OnDisconnect Disconnect `yaml:"on_disconnect"`
+	// What a call that was cancelled before its first byte is taken to cost: none, input for its input, or delivered for what was delivered, which is nothing. Default delivered.
+	BillOnCancel Bill `yaml:"bill_on_cancel"`
 	// Where it stands, as a label of spillway_upstream_info and in the report of upstreams. Default none.
 	Region string `yaml:"region"`
 	// Time zone in which its day begins anew, for limits by the day, as an IANA name such as America/Los_Angeles. Default UTC.
@@ -77,6 +79,21 @@ func (d Disconnect) String() string { return string(d) }
 
 func (Disconnect) choices() []string { return []string{string(Cancel), string(Drain)} }
 
+// Bill is what a call that was cancelled before its first byte is taken to cost.
+type Bill string
+
+const (
+	BillNone      Bill = "none"
+	BillInput     Bill = "input"
+	BillDelivered Bill = "delivered"
+)
+
+func (b Bill) String() string { return string(b) }
+
+func (Bill) choices() []string {
+	return []string{string(BillNone), string(BillInput), string(BillDelivered)}
+}
+
 // HTTP is the protocol version of upstream calls.
 type HTTP string
 
@@ -107,7 +124,7 @@ type Timeouts struct {
 }
 
 func (p *Provider) setDefaults() {
-	p.Kind, p.HTTP, p.StreamUsage, p.OnDisconnect = OpenAI, HTTPAuto, true, Cancel
+	p.Kind, p.HTTP, p.StreamUsage, p.OnDisconnect, p.BillOnCancel = OpenAI, HTTPAuto, true, Cancel, BillDelivered
 	p.Timeouts = Timeouts{
 		Dial:       5 * time.Second,
 		Headers:    600 * time.Second,
@@ -125,7 +142,7 @@ var remote = []Kind{OpenAI, Anthropic, Gemini, Azure}
 
 // kindKeys are the keys that only some kinds of providers have.
 var kindKeys = map[string][]Kind{
-	"base_url": remote, "api_key": remote, "api_keys": remote, "headers": remote, "http": remote, "on_disconnect": remote, "timeouts": remote,
+	"base_url": remote, "api_key": remote, "api_keys": remote, "headers": remote, "http": remote, "on_disconnect": remote, "bill_on_cancel": remote, "timeouts": remote,
 	"stream_usage": {OpenAI, Azure}, "responses": {OpenAI}, "api_version": {Anthropic, Azure},
 	"slots": {Simulated}, "service_mean": {Simulated}, "seed": {Simulated},
 }

@@ -83,6 +83,10 @@ func setScalar(n ast.Node, v reflect.Value) error {
 		return parseInto(x, n, "a share such as 5 or 5%", parsePercent)
 	case *Dollars:
 		return parseNumber(x, n, "dollars such as 1.25", parseDollars)
+	case *Amount:
+		return parseNumber(x, n, "dollars such as 1.25", parseAmount)
+	case *Moment:
+		return parseInto(x, n, "a time such as 2026-12-24T00:00:00Z", parseMoment)
 	case *Fraction:
 		return parseNumber(x, n, "a number from 0 to 1", parseFraction)
 	case *Factor:

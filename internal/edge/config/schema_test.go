@@ -36,6 +36,9 @@ func generate(t *testing.T) []byte {
 		r.CommentMap[name] = strings.Join(strings.Fields(text), " ")
 	}
 	s := r.Reflect(Config{})
+	for name, text := range map[string]*jsonschema.Schema{"Price": {Const: "free"}, "Key": {Type: "string"}} { // brief
+		s.Definitions[name] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, s.Definitions[name]}}
+	}
 	s.Title, s.Description = "Spillway configuration", ""
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -64,8 +67,10 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1", Maximum: "100000"}, orWord(Calls(0))}}
 	case reflect.TypeFor[Count]():
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, orWord(Count(0))}}
-	case reflect.TypeFor[Dollars]():
+	case reflect.TypeFor[Dollars](), reflect.TypeFor[Amount]():
 		return text(patternDecimal, &jsonschema.Schema{Type: "number", Minimum: "0"})
+	case reflect.TypeFor[Moment]():
+		return &jsonschema.Schema{Type: "string", Pattern: patternMoment}
 	case reflect.TypeFor[Fraction]():
 		return fraction
 	case reflect.TypeFor[Factor]():

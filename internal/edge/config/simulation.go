@@ -96,10 +96,11 @@ func (c *Config) checkUpstreams(d *document) {
 		}
 	}
 	for pool, m := range c.Models {
-		slots[pool] = 0
+		own := map[string]int{pool: 0} // by the pools that it is made of
 		for i := range m.Deployments {
-			slots[pool] += int(m.Deployments[i].Concurrency)
+			own[m.pool(pool, &m.Deployments[i])] += int(m.Deployments[i].Concurrency)
 		}
+		maps.Copy(slots, own)
 	}
 	for name, u := range c.Simulation.Upstreams {
 		if _, ok := slots[name]; !ok {

@@ -12,8 +12,8 @@ import (
 type Tenant struct {
 	// Name, as in metrics and logs. Unique.
 	Name string `yaml:"name" jsonschema:"required"`
-	// Hashes of the keys its callers send, as printed by spillway check --hash-key. At least one.
-	Keys []string `yaml:"keys" jsonschema:"required"`
+	// The keys its callers send, each as its hash, as printed by spillway check --hash-key, or as {hash: ..., name: ...}. At least one.
+	Keys []Key `yaml:"keys" jsonschema:"required"`
 	// Share under contention, relative to other tenants. Default 1.
 	Weight int `yaml:"weight" jsonschema:"minimum=1,maximum=1000000"`
 	// normal, or low to be shed before batch work. Default normal.
@@ -24,9 +24,15 @@ type Tenant struct {
 	DefaultClass admit.Class `yaml:"default_class"`
 	// Requests at once, waiting or running, over all models. Default no limit.
 	Concurrency int `yaml:"concurrency" jsonschema:"minimum=1,maximum=10000000"`
-	// Rates by model, in place of those under limits. It limits only: every tenant may use every model.
-	Models map[string]Rates `yaml:"models"`
-	// Rates of each model that models does not name, each on its own.
+	// By which rungs of a ladder its requests may be degraded: ask for those that the caller allows in a header, features for those that take features away, any for all, both unless the caller says otherwise, or never. Default ask.
+	Degrade Consent `yaml:"degrade"`
+	// What it may spend as a whole. Default no limit.
+	Budget Budget `yaml:"budget"`
+	// What each of its keys, end users and sessions may spend. Default no limits.
+	Budgets Budgets `yaml:"budgets"`
+	// Rates, budget and consent by model, each in place of what limits and degrade say. It limits only: every tenant may use every model.
+	Models map[string]ModelRates `yaml:"models"`
+	// Rates and budget of each model for which models says none, each on its own.
 	Limits Rates `yaml:"limits"`
 }
 
@@ -42,18 +48,33 @@ func (t Tier) String() string { return string(t) }
 
 func (Tier) choices() []string { return []string{string(TierNormal), string(TierLow)} }
 
-// Rates are limits over any rolling minute.
+// Rates are limits over any rolling minute, and of money.
 type Rates struct {
 	// Requests a minute. Default no limit.
 	RPM int64 `yaml:"rpm" jsonschema:"minimum=1"`
 	// Tokens a minute, input and output. Default no limit.
 	TPM int64 `yaml:"tpm" jsonschema:"minimum=1"`
+	// What the tenant may spend on the model. Default no limit.
+	Budget Budget `yaml:"budget"`
+}
+
+// ModelRates is what holds for one tenant's use of one model. If rpm or tpm is
+// written, neither is taken from limits.
+type ModelRates struct {
+	// Requests a minute. Default as under limits if tpm is not written either, else no limit.
+	RPM int64 `yaml:"rpm" jsonschema:"minimum=1"`
+	// Tokens a minute, input and output. Default as under limits if rpm is not written either, else no limit.
+	TPM int64 `yaml:"tpm" jsonschema:"minimum=1"`
+	// What the tenant may spend on the model. Default as under limits.
+	Budget Budget `yaml:"budget"`
+	// By which rungs of the model's ladder its requests may be degraded. Default what degrade of the tenant says.
+	Degrade Consent `yaml:"degrade"`
 }
 
 // MayUse reports whether the tenant's callers may ask for class k.
 func (t *Tenant) MayUse(k admit.Class) bool { return slices.Contains(t.Classes, k) }
 
-func (t *Tenant) setDefaults() { t.Weight, t.Tier = 1, TierNormal }
+func (t *Tenant) setDefaults() { t.Weight, t.Tier, t.Degrade = 1, TierNormal, ConsentAsk }
 
 // fillClasses completes what was left out; chosen tells whether the default
 // class was written.
@@ -92,8 +113,9 @@ func (c *Config) checkTenants(d *document) {
 // checkKey never repeats what was written: it may be the key itself.
 func (c *Config) checkKey(d *document, tenant, n int, seen map[string]int) {
 	at := index(join(index("tenants", tenant), "keys"), n)
-	key := strings.ToLower(c.Tenants[tenant].Keys[n])
-	c.Tenants[tenant].Keys[n] = key
+	k := &c.Tenants[tenant].Keys[n]
+	key := strings.ToLower(k.Hash)
+	k.Hash = key
 	if _, ok := parseHash(key); !ok {
 		d.fail(at, "not a hash; keys are not stored in the clear: write what this prints: spillway check --hash-key")
 		return
@@ -106,6 +128,19 @@ func (c *Config) checkKey(d *document, tenant, n int, seen map[string]int) {
 		d.fail(at, "this key is also tenant %s's (line %d)", d.quote(name, c.Tenants[owner].Name), d.line(name))
 	default:
 		seen[key] = tenant
+	}
+	name := join(at, "name")
+	if d.wrote(name) && !printableName(k.Name) {
+		d.fail(name, "a key's name is 1 to %d characters without spaces", maxName)
+	}
+	if k.Name == "" {
+		k.Name = key[len(hashPrefix):][:keyDigits]
+	}
+	if slices.ContainsFunc(c.Tenants[tenant].Keys[:n], func(o Key) bool { return o.Name == k.Name && o.Hash != k.Hash }) {
+		if !d.wrote(name) {
+			name = at
+		}
+		d.fail(name, "another key of the tenant has this name already")
 	}
 }
 

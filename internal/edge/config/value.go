@@ -31,6 +31,13 @@ type Bytes int64
 // without the sign: 5 or "5%".
 type Percent int
 
+// Moment is a time, in seconds since 1970 UTC; 0 is none. In the file it is
+// written as in RFC 3339.
+type Moment int64
+
+// Time is the moment in UTC.
+func (m Moment) Time() time.Time { return time.Unix(int64(m), 0).UTC() }
+
 // maxName bounds names, because they become metric labels.
 const maxName = 128
 
@@ -57,12 +64,14 @@ const (
 	patternDuration = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	patternBytes    = `^[0-9]+(\.[0-9]+)?(B|kB|KB|KiB|MB|MiB|GB|GiB)?$`
 	patternPercent  = `^[0-9]+%?$`
+	patternMoment   = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$`
 )
 
 var (
 	durationForm = regexp.MustCompile(patternDuration)
 	bytesForm    = regexp.MustCompile(patternBytes)
 	percentForm  = regexp.MustCompile(patternPercent)
+	momentForm   = regexp.MustCompile(patternMoment)
 )
 
 func parseDuration(s string) (time.Duration, error) {
@@ -105,4 +114,12 @@ func parsePercent(s string) (Percent, error) {
 		return 0, errors.New("too large a share")
 	}
 	return Percent(n), nil
+}
+
+func parseMoment(s string) (Moment, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || !momentForm.MatchString(s) || t.Unix() <= 0 {
+		return 0, errors.New("not a time; write it like 2026-12-24T00:00:00Z or 2026-12-24T00:00:00+01:00")
+	}
+	return Moment(t.Unix()), nil
 }

@@ -50,3 +50,19 @@ func TestParsePercent(t *testing.T) {
 		}
 	}
 }
+
+func TestParseMoment(t *testing.T) {
+	for text, want := range map[string]string{
+		"2026-12-24T00:00:00Z": "2026-12-24T00:00:00Z", "2026-12-24T00:00:00+01:00": "2026-12-23T23:00:00Z", "2024-02-29T12:30:00-05:30": "2024-02-29T18:00:00Z",
+	} {
+		got, err := parseMoment(text)
+		if err != nil || got.Time().Format(time.RFC3339) != want {
+			t.Errorf("%q is %v (%v), want %s", text, got.Time(), err, want)
+		}
+	}
+	for _, text := range []string{"", "2026-12-24", "2026-12-24 00:00:00Z", "2026-12-24T00:00:00", "2026-13-24T00:00:00Z", "2025-02-29T00:00:00Z", "1970-01-01T00:00:00Z", "2026-12-24T00:00:00.5Z", "5"} {
+		if got, err := parseMoment(text); err == nil {
+			t.Errorf("%q is %v", text, got.Time())
+		}
+	}
+}

@@ -19,7 +19,8 @@ const settle = 100 * time.Millisecond
 // Watch calls onChange whenever the content of the file at path changes, with
 // the new configuration or, for a faulty or missing file, with the error only.
 // It sees writes in place, files renamed over it and changed symbolic links,
-// and goes on after the file was removed and came back. Begin to watch before
+// and goes on after the file was removed and came back. It does not look at the
+// file of prices that the configuration may name. Begin to watch before
 // the first Load, so that no change is missed between the two. Calls come one
 // at a time, and none after stop has returned; onChange must not call stop.
 func Watch(path string, onChange func(*Config, error)) (stop func(), err error) {

@@ -26,13 +26,18 @@ func (z Zone) location() (*time.Location, error) {
 // midnight is when the zone's day begins, after midnight UTC, by the offset
 // that holds at now.
 func (z Zone) midnight(now time.Time) time.Duration {
-	const day = 24 * 60 * 60
+	const day = 24 * time.Hour
+	return (day - z.offset(now)) % day
+}
+
+// offset is by how much the zone's clock is ahead of UTC at now.
+func (z Zone) offset(now time.Time) time.Duration {
 	l, err := z.location()
 	if err != nil {
 		return 0 // not in a checked configuration
 	}
 	_, offset := now.In(l).Zone()
-	return time.Duration((day-offset)%day) * time.Second
+	return time.Duration(offset) * time.Second
 }
 
 // holds is until when the offset at now is that of the zone; the zero time
@@ -47,12 +52,17 @@ func (z Zone) holds(now time.Time) time.Time {
 }
 
 // PolicyHolds is until when PolicyAt gives what it gives at now: the next
-// change to or from summer time at a provider. The zero time means for ever.
+// change to or from summer time at a provider or of a budget's calendar. The
+// zero time means for ever.
 func (c *Config) PolicyHolds(now time.Time) (until time.Time) {
-	for _, p := range c.Providers {
-		if end := p.DayZone.holds(now); until.IsZero() || !end.IsZero() && end.Before(until) {
+	note := func(z Zone) {
+		if end := z.holds(now); until.IsZero() || !end.IsZero() && end.Before(until) {
 			until = end
 		}
 	}
+	for _, p := range c.Providers {
+		note(p.DayZone)
+	}
+	c.eachBudget(func(_, _ string, b *Budget) { note(b.Zone) })
 	return until
 }
