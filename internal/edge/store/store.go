@@ -22,6 +22,7 @@ import (
 // Rows are in the database a little after Append, or when it is back. Flush
 // waits for that.
 type Ledger struct {
+	reader
 	db    *database
 	spool *spool
 	log   *slog.Logger
@@ -107,7 +108,7 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l := &Ledger{
-		db: db, spool: s, log: o.Log,
+		reader: reader{db}, db: db, spool: s, log: o.Log,
 		hurry: make(chan struct{}, 1), ready: make(chan struct{}), closing: make(chan struct{}), writerDone: make(chan struct{}), changed: make(chan struct{}), stop: stop,
 	}
 	l.tasks.Go(func() { defer close(l.writerDone); l.write(running) })
