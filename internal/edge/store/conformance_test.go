@@ -94,6 +94,41 @@ func TestNoTextIsRefused(t *testing.T) {
 	})
 }
 
+func TestRetention(t *testing.T) {
+	backends(t, func(t *testing.T, o Options) {
+		l := open(t, o)
+		const old = 2500 // three steps
+		for i := range old + 10 {
+			add(t, l, row(i))
+		}
+		flush(t, l)
+		n, err := l.db.expire(in(t), row(old).Time)
+		if err != nil || n != old {
+			t.Fatal(n, err)
+		}
+		same(t, stored(t, l), ids(old, old+10))
+		if n, err := l.db.expire(in(t), row(old).Time); n != 0 || err != nil {
+			t.Fatal(n, err)
+		}
+	})
+}
+
+// The ledger does it by itself, with its own clock.
+func TestRetentionRuns(t *testing.T) {
+	log := newLog()
+	o := log.options(t.TempDir())
+	l := open(t, o)
+	add(t, l, rowAt(1, time.Now().Add(-2*time.Hour)), rowAt(2, time.Now()))
+	flush(t, l)
+	if err := l.Close(in(t)); err != nil {
+		t.Fatal(err)
+	}
+	o.Keep = time.Hour
+	l = open(t, o)
+	log.wait(t, "old rows were deleted")
+	same(t, stored(t, l), ids(2, 3))
+}
+
 func TestMigratingAgainChangesNothing(t *testing.T) {
 	backends(t, func(t *testing.T, o Options) {
 		l := open(t, o)

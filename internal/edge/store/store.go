@@ -25,6 +25,7 @@ type Ledger struct {
 	reader
 	db    *database
 	spool *spool
+	keep  time.Duration
 	log   *slog.Logger
 
 	appended, written, lost, failures atomic.Int64
@@ -53,6 +54,8 @@ type Options struct {
 	// Postgres is the connection string of a PostgreSQL database. Empty: the
 	// file usage.db in Directory.
 	Postgres string
+	// Keep is how long rows stay, by their Time. Zero: for ever.
+	Keep time.Duration
 	// Spool bounds the rows that wait for the database, in bytes. Beyond it rows
 	// are lost. Zero: 1 GiB.
 	Spool int64
@@ -108,11 +111,12 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l := &Ledger{
-		reader: reader{db}, db: db, spool: s, log: o.Log,
+		reader: reader{db}, db: db, spool: s, keep: o.Keep, log: o.Log,
 		hurry: make(chan struct{}, 1), ready: make(chan struct{}), closing: make(chan struct{}), writerDone: make(chan struct{}), changed: make(chan struct{}), stop: stop,
 	}
 	l.tasks.Go(func() { defer close(l.writerDone); l.write(running) })
 	l.tasks.Go(func() { l.syncEachSecond(running) })
+	l.tasks.Go(func() { l.expireEachHour(running) })
 	return l, nil
 }
 
