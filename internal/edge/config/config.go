@@ -54,6 +54,8 @@ type Config struct {
 	ScaleUp ScaleUp `yaml:"scale_up"`
 	// Who may call, and how much. Without tenants everybody may, on a loopback address only.
 	Tenants []Tenant `yaml:"tenants"`
+	// Where the use and cost of each request is kept.
+	Ledger Ledger `yaml:"ledger"`
 	// What is logged.
 	Log Log `yaml:"log"`
 	// What a simulated run needs beside the rest. The running gateway ignores it.
@@ -121,6 +123,7 @@ func (c *Config) setDefaults() {
 	c.Answers.setDefaults()
 	c.Retry.setDefaults()
 	c.ScaleUp.setDefaults()
+	c.Ledger.setDefaults()
 	c.Log.Level = LevelInfo
 }
 
@@ -184,6 +187,7 @@ func (c *Config) check(d *document) {
 	c.checkLadders(d)
 	c.Classes.check(d)
 	c.ScaleUp.check(d, "scale_up")
+	c.Ledger.check(d)
 	c.checkSimulation(d)
 	if len(c.Tenants) == 0 {
 		c.open = true
@@ -262,6 +266,7 @@ func (c *Config) Restart(old *Config) []string {
 		{"listen", c.Listen != old.Listen},
 		{"ops", c.Ops != old.Ops},
 		{"limits.headers", c.Limits.Headers != old.Limits.Headers},
+		{"ledger", c.Ledger != old.Ledger},
 	} {
 		if s.changed {
 			names = append(names, s.name)

@@ -226,6 +226,8 @@ func TestRestart(t *testing.T) {
 		"ops: 127.0.0.1:1":                {"ops"},
 		"limits: {headers: 1MiB}":         {"limits.headers"},
 		"limits: {body: 1MiB}":            nil,
+		"ledger: {keep: 30d}":             {"ledger"},
+		"ledger: {keep: 400d}":            nil,
 		"listen: 127.0.0.1:1\nops: '1:1'": {"listen", "ops"},
 	} {
 		if got := parse(t, base+text).Restart(parse(t, base)); !slices.Equal(got, want) {

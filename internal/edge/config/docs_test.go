@@ -46,6 +46,7 @@ var docSections = map[string]struct {
 	"scale_up":                               {reflect.TypeFor[ScaleUp](), []any{"scale_up"}},
 	"tenants[]":                              {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
 	"tenants[].limits":                       {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
+	"ledger":                                 {reflect.TypeFor[Ledger](), []any{"ledger"}},
 	"log":                                    {reflect.TypeFor[Log](), []any{"log"}},
 	"simulation":                             {reflect.TypeFor[Simulation](), []any{"simulation"}},
 	"simulation.upstreams.<name>":            {reflect.TypeFor[SimulatedUpstream](), []any{"simulation", "upstreams", "chat"}},
@@ -62,6 +63,7 @@ classes: {standard: {}}
 retry: {failover: {}}
 scale_up: {webhook: http://h/}
 tenants: [{name: t, keys: [{hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}], limits: {}, budgets: {}, models: {chat: {}}}]
+ledger: {}
 log: {}
 simulation: {upstreams: {chat: {}}, callers: [{}]}
 `

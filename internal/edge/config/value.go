@@ -61,7 +61,7 @@ func checkLabel(d *document, at, text string) {
 
 // patternDuration and patternBytes are what the schema says of the text forms.
 const (
-	patternDuration = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
+	patternDuration = `^(0|[0-9]+d|([0-9]+d)?([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	patternBytes    = `^[0-9]+(\.[0-9]+)?(B|kB|KB|KiB|MB|MiB|GB|GiB)?$`
 	patternPercent  = `^[0-9]+%?$`
 	patternMoment   = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})$`
@@ -74,18 +74,29 @@ var (
 	momentForm   = regexp.MustCompile(patternMoment)
 )
 
+// parseDuration reads durations as Go writes them, and whole days of 24 hours
+// before them.
 func parseDuration(s string) (time.Duration, error) {
 	if strings.HasPrefix(s, "-") {
 		return 0, errors.New("must not be negative")
 	}
 	if !durationForm.MatchString(s) {
-		return 0, errors.New("not a duration; write it like 250ms, 10s, 1m30s or 2h")
+		return 0, errors.New("not a duration; write it like 250ms, 10s, 1m30s, 2h or 30d")
 	}
-	d, err := time.ParseDuration(s)
-	if err != nil {
+	const day = 24 * time.Hour
+	days, rest, ok := strings.Cut(s, "d")
+	if !ok {
+		days, rest = "0", s
+	}
+	n, err := strconv.ParseInt(days, 10, 64)
+	var d time.Duration
+	if err == nil && rest != "" {
+		d, err = time.ParseDuration(rest)
+	}
+	if err != nil || n > int64((math.MaxInt64-d)/day) {
 		return 0, errors.New("too long a duration")
 	}
-	return d, nil
+	return time.Duration(n)*day + d, nil
 }
 
 var units = map[string]float64{

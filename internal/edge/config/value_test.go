@@ -10,12 +10,13 @@ func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "0s": 0, "250ms": 250 * time.Millisecond, "1m30s": 90 * time.Second, "150us": 150 * time.Microsecond,
 		"150µs": 150 * time.Microsecond, "1.5h": 90 * time.Minute, "2h45m": 165 * time.Minute, "007s": 7 * time.Second,
+		"1d": 24 * time.Hour, "400d": 9600 * time.Hour, "1d12h30m": 36*time.Hour + 30*time.Minute, "106751d": 106751 * 24 * time.Hour,
 	} {
 		if got, err := parseDuration(text); err != nil || got != want {
 			t.Errorf("%q is %v (%v), want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "5", "10 s", "-1s", "+1s", "1d", "s", ".5s", "1.s", "1e3s", "∞", "99999999999h", "1s ", "00"} {
+	for _, text := range []string{"", "5", "10 s", "-1s", "+1s", "d", "1.5d", "1h1d", "1d1d", "106752d", "106751d24h", "99999999999999999999d", "s", ".5s", "1.s", "1e3s", "∞", "99999999999h", "1s ", "00"} {
 		if got, err := parseDuration(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
