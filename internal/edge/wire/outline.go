@@ -212,8 +212,8 @@ func (r *outliner) pair(it *item, n int) {
 	}
 }
 
-// keepExchange marks the last calls of tools and their results: what the tools
-// did last is the state of the work. They are kept only if no pair is torn.
+// keepExchange marks the last calls of tools, their results and the answer: what
+// the tools did last is the state of the work. They are kept only if no pair is torn.
 func (o *Outline) keepExchange(pairs []pair) {
 	end := o.resultsEnd()
 	results := o.resultsBegin(end)
@@ -237,7 +237,9 @@ func (o *Outline) keepExchange(pairs []pair) {
 			return
 		}
 	}
-	for i := from; i < end; i++ {
+	// With what the assistant made of them: without it the results would seem to
+	// be waiting for an answer still.
+	for i := from; i < len(o.items) && (i < end || !o.items[i].opens); i++ {
 		o.items[i].kept = true
 	}
 }

@@ -147,7 +147,7 @@ func TestEditHistory(t *testing.T) {
 		{"all of them, but those of the last exchange", ChatCompletions, 14, Edits{MaxInput: -800},
 			but(14, `6 {"role":"tool","tool_call_id":"c2","content":"[tool result left out]"}`, `7 {"role":"tool","tool_call_id":"c1","content":"[tool result left out]"}`)},
 		{"then turns", ChatCompletions, 14, Edits{MaxInput: -2000}, []string{"1", "2", "9", "10", "11", "12", "13", "14"}},
-		{"as far as it goes", ChatCompletions, 14, Edits{MaxInput: 1}, []string{"1", "2", "9", "11", "12", "14"}},
+		{"as far as it goes", ChatCompletions, 14, Edits{MaxInput: 1}, []string{"1", "2", "9", "11", "12", "13", "14"}},
 		{"not what is under way", ChatCompletions, 7, Edits{MaxInput: 1}, []string{"1", "2", "4", "5", "6", "7"}},
 		{"turns, then tokens", ChatCompletions, 14, Edits{MaxTurns: 3, MaxInput: 1}, []string{"1", "9", "14"}},
 		{"images of earlier turns", ChatCompletions, 14, Edits{Images: true}, but(14, `4 {"role":"user","content":[{"type":"text","text":"second"},`+imageChat+`]}`)},
@@ -155,7 +155,7 @@ func TestEditHistory(t *testing.T) {
 
 		{"messages: two turns", Messages, 12, Edits{MaxTurns: 2}, []string{"7", "8", "9", "10", "11", "12"}},
 		{"messages: a reminder does not begin a turn", Messages, 10, Edits{MaxTurns: 1}, []string{"7", "8", "9", "10"}},
-		{"messages: as far as it goes", Messages, 12, Edits{MaxInput: 1}, []string{"1", "9", "10", "12"}},
+		{"messages: as far as it goes", Messages, 12, Edits{MaxInput: 1}, []string{"1", "9", "10", "11", "12"}},
 		{"messages: results", Messages, 12, Edits{MaxInput: -1}, but(12,
 			`5 {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"[tool result left out]","is_error":false},{"type":"tool_result","tool_use_id":"t2","content":[{"type":"image","source":{"type":"url","url":"u"}}]}]}`)},
 		{"messages: images within results", Messages, 12, Edits{Images: true}, but(12, `3 {"role":"user","content":[{"type":"text","text":"second"},`+imageChat+`]}`,
