@@ -49,7 +49,8 @@ type Weigh func(*Features) int64
 // would change it at all. It is what Edit would give, without making it: some
 // microseconds for a long conversation.
 func (o *Outline) Cost(e Edits, weigh Weigh) (input int64, changes bool) {
-	p := o.plan(&e, weigh)
+	var p plan
+	o.plan(&p, &e, weigh)
 	return weigh(&p.have), p.changes || o.changes(&e)
 }
 
@@ -68,7 +69,8 @@ func (s Surface) Edit(body []byte, o *Outline, e Edits, weigh Weigh) ([]byte, er
 	}
 	t := o.tune(&e)
 	list := o.settings.edits(nil, body, &t)
-	if p := o.plan(&e, weigh); p.changes {
+	var p plan
+	if o.plan(&p, &e, weigh); p.changes {
 		list = o.trimmed(list, &p)
 	}
 	if len(list) == 0 {

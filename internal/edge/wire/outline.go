@@ -114,6 +114,8 @@ type outliner struct {
 	pairs   []pair         // of calls and results
 	call    []uint64       // ids of the calls of the item at hand
 	result  []uint64       // and of the results
+	long    []int          // the cuts that are long results of the item at hand
+	rest    []byte         // the item at hand without them
 	pieces  []piece        // of the list at hand
 	hashing maphash.Seed   // of ids
 }
@@ -123,7 +125,7 @@ type pair struct{ call, result int }
 
 func (o *Outline) readItems(body []byte, at span) {
 	r := outliner{Outline: o, body: body, thinks: -1, hashing: maphash.MakeSeed()}
-	o.items = make([]item, 0, min(max(at.to-at.from, 0)/2048+8, 256))
+	o.items = make([]item, 0, min((at.to-at.from)/1024+8, 1024))
 	for l := elementsOf(body, at); l.next(); {
 		if len(o.items) == mostItems || len(o.cuts)+len(r.pairs) > mostItems {
 			o.items, o.cuts, o.turns, o.whole, o.UserTurns = nil, nil, nil, false, 0
@@ -163,10 +165,8 @@ func (r *outliner) item(at span) {
 	n := len(r.items)
 	r.items = append(r.items, item{span: at, cuts: span{len(r.cuts), 0}})
 	it := &r.items[n]
-	raw := at.of(r.body)
-	it.features.value(raw, partProse, false)
-	r.call, r.result = r.call[:0], r.result[:0]
-	if raw[0] == '{' {
+	r.call, r.result, r.long = r.call[:0], r.result[:0], r.long[:0]
+	if r.body[at.from] == '{' {
 		it.features[ofMessages]++
 		switch r.surface {
 		case ChatCompletions:
@@ -178,6 +178,7 @@ func (r *outliner) item(at span) {
 		}
 	}
 	it.cuts.to = len(r.cuts)
+	r.measure(it)
 	it.calls, it.results = it.calls || len(r.call) > 0, it.results || len(r.result) > 0
 	if it.role != roleSystem {
 		it.opens = it.role == roleUser && !it.results
@@ -188,6 +189,28 @@ func (r *outliner) item(at span) {
 	}
 	it.turn = len(r.turns) - 1
 	r.pair(it, n)
+}
+
+// measure counts an item. What is counted of its long results is known already:
+// they are most of what agents send, and need not be gone over twice.
+func (r *outliner) measure(it *item) {
+	raw := it.of(r.body)
+	if len(r.long) > 0 {
+		r.rest = r.rest[:0]
+		from := it.from
+		for _, c := range r.long {
+			at := r.cuts[c].span
+			r.rest = append(append(r.rest, r.body[from:at.from]...), `""`...)
+			from = at.to
+			it.features.add(&resultNote.features)
+			it.features.less(&r.cuts[c].change)
+		}
+		r.rest = append(r.rest, r.body[from:it.to]...)
+		raw = r.rest
+	}
+	var f Features
+	f.value(raw, partProse, false)
+	it.features.add(&f)
 }
 
 // pair notes the calls of an item, and finds those that its results answer. The

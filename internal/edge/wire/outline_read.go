@@ -159,13 +159,15 @@ func (r *outliner) cutPieces(n int, all *note) {
 // inside of a cut or of none.
 func (r *outliner) parts(n int, content span, inside int) {
 	for l := elementsOf(r.body, content); l.next(); {
-		kind := unquoted(stringMember(r.body, l.value, "type"))
-		with, ok := media[r.surface][string(kind)]
-		if !ok {
-			continue
-		}
-		less := r.value(l.value)
-		r.cut(cutMedium, n, l.value, &with, &less)
+		r.medium(n, l.value, stringMember(r.body, l.value, "type"), inside)
+	}
+}
+
+// medium takes a part if it is a picture or a file.
+func (r *outliner) medium(n int, at span, kind []byte, inside int) {
+	if with, ok := media[r.surface][string(unquoted(kind))]; ok {
+		less := r.value(at)
+		r.cut(cutMedium, n, at, &with, &less)
 		r.cuts[len(r.cuts)-1].within = inside
 	}
 }
@@ -175,6 +177,7 @@ func (r *outliner) longResult(n int, content span) {
 	inside := -1
 	if content.to-content.from >= longResult {
 		inside = len(r.cuts)
+		r.long = append(r.long, inside)
 		less := r.value(content)
 		r.cut(cutResult, n, content, &resultNote, &less)
 	}
@@ -197,25 +200,49 @@ func (r *outliner) message(it *item, n int) {
 	r.pieces = r.pieces[:0]
 	for l := elementsOf(r.body, content); l.next(); {
 		p := piece{span: l.value}
-		switch string(unquoted(stringMember(r.body, l.value, "type"))) {
-		case "tool_use":
-			r.call = r.id(r.call, stringMember(r.body, l.value, "id"))
-		case "tool_result":
-			r.result = r.id(r.result, stringMember(r.body, l.value, "tool_use_id"))
-			r.longResult(n, memberOf(r.body, l.value, "content"))
-		case "thinking", "redacted_thinking":
-			p.gone = it.role == roleAssistant
-			thinks = thinks || p.gone
-		}
+		p.gone = r.block(it, n, l.value)
+		thinks = thinks || p.gone
 		r.pieces = append(r.pieces, p)
 	}
 	if thinks {
 		r.Thinking = true
 		r.cutPieces(n, &thoughtNote)
 	}
-	if it.role != roleAssistant {
-		r.parts(n, content, -1)
+}
+
+// block reads a block of a message of Anthropic's, and says whether it is
+// thoughts.
+func (r *outliner) block(it *item, n int, at span) bool {
+	raw := at.of(r.body)
+	var kind, id, of []byte
+	var content span
+	for m := membersOf(raw); m.next(); {
+		v := m.value.of(raw)
+		switch string(m.name) {
+		case "type":
+			kind = v
+		case "id":
+			id = v
+		case "tool_use_id":
+			of = v
+		case "content":
+			content = shifted(at.from, m.value)
+		}
 	}
+	switch string(unquoted(kind)) {
+	case "tool_use":
+		r.call = r.id(r.call, id)
+	case "tool_result":
+		r.result = r.id(r.result, of)
+		r.longResult(n, content)
+	case "thinking", "redacted_thinking":
+		return it.role == roleAssistant
+	default:
+		if it.role != roleAssistant {
+			r.medium(n, at, kind, -1)
+		}
+	}
+	return false
 }
 
 // response reads an item of responses.

@@ -19,7 +19,8 @@ type plan struct {
 	changes  bool
 }
 
-func (o *Outline) plan(e *Edits, weigh Weigh) (p plan) {
+// plan fills p, which is nothing yet.
+func (o *Outline) plan(p *plan, e *Edits, weigh Weigh) {
 	p.have = o.features
 	p.images = e.Images && o.Images && o.whole
 	p.thoughts = e.Thinking && o.Thinking && !o.sealed
@@ -32,18 +33,17 @@ func (o *Outline) plan(e *Edits, weigh Weigh) (p plan) {
 	p.until = p.from
 	if p.from > 0 || p.images || p.thoughts {
 		for i := range o.items {
-			if o.drops(&p, i) {
+			if o.drops(p, i) {
 				p.have.less(&o.items[i].features)
 				p.changes = true
-			} else if o.cutsOf(&p, i) {
+			} else if o.cutsOf(p, i) {
 				p.changes = true
 			}
 		}
 	}
 	if e.MaxInput > 0 && o.whole && o.UserTurns > 0 && weigh(&p.have) > e.MaxInput {
-		o.trim(&p, e.MaxInput, weigh)
+		o.trim(p, e.MaxInput, weigh)
 	}
-	return p
 }
 
 // drops says whether an item is gone.
