@@ -37,6 +37,15 @@ type Usage struct {
 	Reasoning  int64
 }
 
+// reasoned takes the tokens of reasoning, which are part of the output; xAI
+// counts them beside it, as its total tells.
+func (u *Usage) reasoned(tokens, total int64) {
+	if tokens > 0 && total-u.Input-u.Output == tokens {
+		u.Output += tokens
+	}
+	u.Reasoning = min(tokens, u.Output)
+}
+
 // EventKind is the kind of an Event.
 type EventKind uint8
 

@@ -238,7 +238,7 @@ func chatUsage(v gjson.Result) Usage {
 	// A part cannot exceed the whole, whatever the provider says.
 	u.Cached = min(chatCount(cached), u.Input)
 	u.CacheWrite = min(chatCount(v.Get("prompt_tokens_details.cache_write_tokens")), u.Input-u.Cached)
-	u.Reasoning = min(chatCount(v.Get("completion_tokens_details.reasoning_tokens")), u.Output)
+	u.reasoned(chatCount(v.Get("completion_tokens_details.reasoning_tokens")), chatCount(v.Get("total_tokens")))
 	return u
 }
 

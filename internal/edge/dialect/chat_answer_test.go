@@ -167,6 +167,7 @@ func TestChatUsage(t *testing.T) {
 		{"details", `{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}`, Usage{Known: true, Input: 10, Cached: 4, Output: 5, Reasoning: 3}},
 		{"null details", `{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":null,"completion_tokens_details":null}`, Usage{Known: true, Input: 10, Output: 5}},
 		{"of DeepSeek", `{"prompt_tokens":10,"completion_tokens":5,"prompt_cache_hit_tokens":8}`, Usage{Known: true, Input: 10, Cached: 8, Output: 5}},
+		{"of xAI, reasoning beside the output", `{"prompt_tokens":32,"completion_tokens":9,"total_tokens":135,"completion_tokens_details":{"reasoning_tokens":94}}`, Usage{Known: true, Input: 32, Output: 103, Reasoning: 94}},
 		{"half", `{"prompt_tokens":10}`, Usage{}},
 		{"texts", `{"prompt_tokens":"10","completion_tokens":"5"}`, Usage{}},
 		{"parts above the whole", `{"prompt_tokens":1,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9},"completion_tokens_details":{"reasoning_tokens":9}}`, Usage{Known: true, Input: 1, Cached: 1, Output: 1, Reasoning: 1}},

@@ -164,8 +164,10 @@ func messagesUsage(u Usage) messagesCounts {
 const messagesMaxCount = 1 << 40
 
 // messagesTake lets the counts of a usage object replace those in u; what it
-// does not tell stays.
+// does not tell stays. So does an input of nothing at all, as some servers write
+// at the end of a stream.
 func messagesTake(u *Usage, v gjson.Result) {
+	before := *u
 	input := u.Input - u.Cached - u.CacheWrite
 	v.ForEach(func(name, n gjson.Result) bool {
 		switch name.Str {
@@ -182,7 +184,9 @@ func messagesTake(u *Usage, v gjson.Result) {
 		}
 		return true
 	})
-	u.Input = input + u.Cached + u.CacheWrite
+	if u.Input = input + u.Cached + u.CacheWrite; u.Input == 0 {
+		u.Input, u.Cached, u.CacheWrite = before.Input, before.Cached, before.CacheWrite
+	}
 	u.Reasoning = min(u.Reasoning, u.Output) // a part cannot exceed the whole
 }
 

@@ -105,14 +105,12 @@ func respUsage(v gjson.Result) Usage {
 		return Usage{}
 	}
 	count := func(path string) int64 { return min(max(v.Get(path).Int(), 0), 1<<40) }
-	return Usage{
-		Known:      true,
-		Input:      count("input_tokens"),
-		Cached:     count("input_tokens_details.cached_tokens"),
-		CacheWrite: count("input_tokens_details.cache_write_tokens"),
-		Output:     count("output_tokens"),
-		Reasoning:  count("output_tokens_details.reasoning_tokens"),
-	}
+	u := Usage{Known: true, Input: count("input_tokens"), Output: count("output_tokens")}
+	// A part cannot exceed the whole, whatever the provider says.
+	u.Cached = min(count("input_tokens_details.cached_tokens"), u.Input)
+	u.CacheWrite = min(count("input_tokens_details.cache_write_tokens"), u.Input-u.Cached)
+	u.reasoned(count("output_tokens_details.reasoning_tokens"), count("total_tokens"))
+	return u
 }
 
 // WriteAnswer says the answer to a stream's writer and takes the object with

@@ -261,3 +261,17 @@ func hexDigit(c byte) byte {
 	}
 	return c & 0xF
 }
+
+// add and less count what another body has as well, or no longer. A difference
+// is modulo 2^32, so that it can be below zero until it is added to something.
+func (f *Features) add(g *Features) {
+	for i := range f {
+		f[i] += g[i]
+	}
+}
+
+func (f *Features) less(g *Features) {
+	for i := range f {
+		f[i] -= g[i]
+	}
+}

@@ -96,28 +96,38 @@ func (s Surface) AnswerUsage(body []byte) (Usage, bool) {
 }
 
 // with takes counts in Anthropic's words, in which the input is told without
-// what was read from the cache or written to it.
+// what was read from the cache or written to it. What is not told stays, and so
+// does the input if what is told of it is nothing at all, as some servers write
+// at the end of a stream.
 func (u Usage) with(object []byte) Usage {
-	input, read, written := int64(-1), int64(0), int64(0)
+	fresh, read, written := u.Input-u.Cached-u.CacheWrite, u.Cached, u.CacheWrite
+	told, sum := false, int64(0)
 	for m := membersOf(object); m.next(); {
 		v := m.value.of(object)
+		n := readCount(v)
+		to := (*int64)(nil)
 		switch string(m.name) {
 		case "input_tokens":
-			input = readCount(v)
+			to = &fresh
 		case "cache_read_input_tokens":
-			read = max(readCount(v), 0)
+			to = &read
 		case "cache_creation_input_tokens":
-			written = max(readCount(v), 0)
+			to = &written
 		case "output_tokens":
-			if out := readCount(v); out >= 0 {
-				u.Output, u.Known = out, true
+			if n >= 0 {
+				u.Output, u.Known = n, true
 			}
+		case "output_tokens_details":
+			u.Reasoning = readDetail(v, "thinking_tokens")
+		}
+		if to != nil && n >= 0 {
+			*to, told, sum = n, true, sum+n
 		}
 	}
-	if input >= 0 && (input+read+written > 0 || u.Input == 0) {
-		u.Input, u.Cached, u.Known = input+read+written, read, true
+	if told && (sum > 0 || u.Input == 0) {
+		u.Input, u.Cached, u.CacheWrite, u.Known = fresh+read+written, read, written, true
 	}
-	return u
+	return u.within()
 }
 
 // memberOf is the value of a member of the object at a span; absent if there is

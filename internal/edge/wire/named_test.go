@@ -18,10 +18,12 @@ func TestNamed(t *testing.T) {
 	for surface, steps := range map[Surface][]step{
 		Messages: {
 			{"message_start", `{"type":"message_start","message":{"id":"msg_1","model":"vendor-1","usage":{"input_tokens":10,"cache_read_input_tokens":5,"cache_creation_input_tokens":2,"output_tokens":1}}}`,
-				`{"type":"message_start","message":{"id":"msg_1","model":"alias","usage":{"input_tokens":10,"cache_read_input_tokens":5,"cache_creation_input_tokens":2,"output_tokens":1}}}`, Usage{17, 1, 5, 0, true}, false, false},
+				`{"type":"message_start","message":{"id":"msg_1","model":"alias","usage":{"input_tokens":10,"cache_read_input_tokens":5,"cache_creation_input_tokens":2,"output_tokens":1}}}`, Usage{Input: 17, Output: 1, Cached: 5, CacheWrite: 2, Known: true}, false, false},
 			{"content_block_delta", `{"type":"content_block_delta","delta":{"text":"\"model\":\"x\",\"usage\":{\"output_tokens\":9}"}}`, "", Usage{}, false, false},
 			{"ping", `{"type":"ping"}`, "", Usage{}, false, false},
-			{"message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":44}}`, "", Usage{17, 44, 5, 0, true}, false, false},
+			{"message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":44,"output_tokens_details":{"thinking_tokens":30}}}`, "", Usage{Input: 17, Output: 44, Cached: 5, CacheWrite: 2, Reasoning: 30, Known: true}, false, false},
+			{"message_delta", `{"type":"message_delta","usage":{"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":45}}`, "", Usage{Input: 17, Output: 45, Cached: 5, CacheWrite: 2, Reasoning: 30, Known: true}, false, false}, // of servers that tell the input only at the start
+			{"message_delta", `{"type":"message_delta","usage":{"input_tokens":11,"output_tokens":46}}`, "", Usage{Input: 18, Output: 46, Cached: 5, CacheWrite: 2, Reasoning: 30, Known: true}, false, false},
 			{"message_stop", `{"type":"message_stop"}`, "", Usage{}, false, true},
 			{"error", `{"type":"error","error":{"type":"overloaded_error"}}`, "", Usage{}, true, false},
 			{"message_start", `not json`, "", Usage{}, false, false},
@@ -29,7 +31,7 @@ func TestNamed(t *testing.T) {
 		Responses: {
 			{"response.created", `{"type":"response.created","response":{"model":"vendor-1","usage":null}}`, `{"type":"response.created","response":{"model":"alias","usage":null}}`, Usage{}, false, false},
 			{"response.output_text.delta", `{"delta":"\"model\":1"}`, "", Usage{}, false, false},
-			{"response.completed", `{"response":{"model":"alias","usage":{"input_tokens":7,"output_tokens":3,"input_tokens_details":{"cached_tokens":4}}}}`, "", Usage{7, 3, 4, 0, true}, false, true},
+			{"response.completed", `{"response":{"model":"alias","usage":{"input_tokens":7,"output_tokens":3,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"output_tokens_details":{"reasoning_tokens":1}}}}`, "", Usage{Input: 7, Output: 3, Cached: 4, CacheWrite: 2, Reasoning: 1, Known: true}, false, true},
 			{"response.failed", `{"response":{"model":"vendor-1"}}`, "", Usage{}, true, false},
 		},
 	} {
@@ -45,8 +47,8 @@ func TestNamed(t *testing.T) {
 			}
 		}
 	}
-	body := []byte(`{"id":"msg_1","model":"v","usage":{"input_tokens":3,"cache_read_input_tokens":4,"output_tokens":5}}`)
-	if u, ok := Messages.AnswerUsage(body); !ok || u != (Usage{7, 5, 4, 0, true}) {
+	body := []byte(`{"id":"msg_1","model":"v","usage":{"input_tokens":3,"cache_read_input_tokens":4,"cache_creation_input_tokens":6,"output_tokens":5}}`)
+	if u, ok := Messages.AnswerUsage(body); !ok || u != (Usage{Input: 13, Output: 5, Cached: 4, CacheWrite: 6, Known: true}) {
 		t.Errorf("usage of a whole message %+v", u)
 	}
 }
