@@ -13,9 +13,10 @@ import (
 )
 
 // summary lists who serves each model, in the order in which they are
-// preferred, and what limits them.
+// preferred, what limits them, what they charge and who says so.
 func summary(c *config.Config) string {
 	var b strings.Builder
+	table := false
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		m := c.Models[name]
 		fmt.Fprintf(&b, "\n%s: balance %s", name, m.Balance)
@@ -28,20 +29,67 @@ func summary(c *config.Config) string {
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for i := range list {
 			d := &list[i]
-			tier := fmt.Sprintf("tier %d", d.Tier)
-			if d.Reserve {
-				tier = "reserve"
-			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", tier, d.Name, calls(d), quota(d, len(c.Providers[d.Provider].Credentials())))
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", standing(m, d), d.Name, calls(d), charges(&d.Price), quota(d, len(c.Providers[d.Provider].Credentials())))
+			table = table || d.Price.Source == config.PriceTable
 		}
 		w.Flush()
+		if rungs := ladder(m); rungs != "" {
+			fmt.Fprintf(&b, "  degrade: %s\n", rungs)
+		}
 		for cause := range admit.Cause(admit.NumCauses) {
 			if models := m.Fallback.For(cause); len(models) > 0 {
 				fmt.Fprintf(&b, "  %s: %s instead\n", cause, strings.Join(models, ", then "))
 			}
 		}
 	}
+	if table {
+		fmt.Fprintf(&b, "\nPrices from the table are of %s: check them against what you are billed.\n", c.PricesAsOf())
+	}
 	return b.String()
+}
+
+// charges is a price for a million tokens in short, and where it comes from.
+func charges(p *config.Price) string {
+	switch {
+	case p.Source == config.PriceUnknown:
+		return "price unknown"
+	case p.Input == 0 && p.Output == 0 && p.Request == 0:
+		return fmt.Sprintf("free (%s)", p.Source)
+	case p.Input == 0 && p.Output == 0:
+		return fmt.Sprintf("$%v a request (%s)", p.Request, p.Source)
+	}
+	return fmt.Sprintf("$%v in, $%v out (%s)", p.Input, p.Output, p.Source)
+}
+
+// ladder names the rungs in the order of their use.
+func ladder(m *config.Model) string {
+	var names []string
+	for i := range m.Degrade {
+		r := &m.Degrade[i]
+		what := ""
+		switch {
+		case !r.Enabled:
+			what = " (off)"
+		case r.Model != "":
+			what = " (" + r.Model + ")"
+		}
+		names = append(names, r.Name+what)
+	}
+	return strings.Join(names, ", then ")
+}
+
+// standing is for which requests a deployment is there: those of its tier, or
+// those that a rung of the ladder sends to its precision.
+func standing(m *config.Model, d *config.Deployment) string {
+	for i := range m.Degrade {
+		if r := &m.Degrade[i]; r.Precision != "" && r.Precision == d.Precision {
+			return "rung " + r.Name
+		}
+	}
+	if d.Reserve {
+		return "reserve"
+	}
+	return fmt.Sprintf("tier %d", d.Tier)
 }
 
 // place is the order of preference: tiers, and the reserve behind all of them.
