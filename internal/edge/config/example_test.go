@@ -49,6 +49,25 @@ func TestExampleOfManyUpstreams(t *testing.T) {
 	}
 }
 
+func TestExampleOfBudgets(t *testing.T) {
+	_, c := readExample(t, "../../../docs/examples/budgets.yaml")
+	p := c.PolicyAt(time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC))
+	if p.Budget.Limits != [4]int64{admit.Day: 500 * dollar, admit.Month: 9000 * dollar} || p.Budget.Zone != 2*time.Hour {
+		t.Errorf("of all: %+v", p.Budget)
+	}
+	chat, apart := p.Models[0], p.Models[1]
+	if len(chat.Ladder.Rungs) != 6 || len(chat.Deployments) != 1 || apart.Name != "chat@int8" || len(apart.Deployments) != 1 || !apart.Deployments[0].Price.Known {
+		t.Errorf("%+v\n%+v", chat, apart)
+	}
+	if c.Models["chat"].Deployments[0].Price.Source != PriceTable || c.Models["small"].Deployments[0].Price.Source != PriceFile {
+		t.Error("prices come from elsewhere")
+	}
+	shop := c.Tenant("shop")
+	if shop.Consent("chat") != ConsentAny || shop.Consent("small") != ConsentFeatures || shop.Keys[1].Name != "nightly" {
+		t.Errorf("%+v", shop)
+	}
+}
+
 // The good test files and the example write every key there is, so that each is
 // read by a test.
 func TestEveryKeyIsWrittenInATest(t *testing.T) {
