@@ -29,11 +29,7 @@ func summary(c *config.Config) string {
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for i := range list {
 			d := &list[i]
-			tier := fmt.Sprintf("tier %d", d.Tier)
-			if d.Reserve {
-				tier = "reserve"
-			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", tier, d.Name, calls(d), charges(&d.Price), quota(d, len(c.Providers[d.Provider].Credentials())))
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", standing(m, d), d.Name, calls(d), charges(&d.Price), quota(d, len(c.Providers[d.Provider].Credentials())))
 			table = table || d.Price.Source == config.PriceTable
 		}
 		w.Flush()
@@ -80,6 +76,20 @@ func ladder(m *config.Model) string {
 		names = append(names, r.Name+what)
 	}
 	return strings.Join(names, ", then ")
+}
+
+// standing is for which requests a deployment is there: those of its tier, or
+// those that a rung of the ladder sends to its precision.
+func standing(m *config.Model, d *config.Deployment) string {
+	for i := range m.Degrade {
+		if r := &m.Degrade[i]; r.Precision != "" && r.Precision == d.Precision {
+			return "rung " + r.Name
+		}
+	}
+	if d.Reserve {
+		return "reserve"
+	}
+	return fmt.Sprintf("tier %d", d.Tier)
 }
 
 // place is the order of preference: tiers, and the reserve behind all of them.

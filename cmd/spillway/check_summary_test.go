@@ -61,10 +61,10 @@ models:
 	}
 	want := `
 chat: balance least-loaded
-  tier 0  hosted/gpt-4.1   concurrency 16  $2 in, $8 out (table)   no limit known
-  tier 0  hosted/own       concurrency 16  free (file)             no limit known
-  tier 0  hosted/pictures  concurrency 16  $0.04 a request (file)  no limit known
-  tier 0  hosted/other     concurrency 16  price unknown           no limit known
+  tier 0     hosted/gpt-4.1   concurrency 16  $2 in, $8 out (table)   no limit known
+  tier 0     hosted/own       concurrency 16  free (file)             no limit known
+  tier 0     hosted/pictures  concurrency 16  $0.04 a request (file)  no limit known
+  rung int8  hosted/other     concurrency 16  price unknown           no limit known
   degrade: brief, then int8 (off), then smaller (small)
 
 small: balance least-loaded
