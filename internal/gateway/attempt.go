@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/bits"
 	"net/http"
 	"time"
 
@@ -35,7 +36,12 @@ func (x *exchange) admit() {
 			x.verdict(d.Verdict.String())
 			x.fail(last)
 			return
+		case admit.Recall:
+			x.record.Rungs, x.record.Lowest = []string{x.state.config.Models[x.pool].Degrade[bits.Len8(uint8(d.Rungs))-1].Name}, admit.RungRecent
+			x.recall(x.recent, x.recentAge)
+			return
 		case admit.Run:
+			x.become(d)
 			x.slot = x.id
 			o, e := x.attempt(d)
 			x.slot = 0
@@ -121,6 +127,7 @@ func (x *exchange) end(o *admit.Outcome, e *wire.Error) {
 	if e != nil {
 		x.fail(e)
 	}
+	x.book(x.record.Outcome)
 }
 
 // attempt sends the request to the deployment that the core chose, and relays
@@ -132,6 +139,8 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 		t = x.g.state.Load().targets[d.Deployment]
 	}
 	x.record.Deployment = d.Deployment
+	x.attempted = attemptBill{target: t}
+	x.sent++
 	start := time.Now()
 	behind := x.g.lag.Begin()
 	defer x.g.lag.End()
@@ -176,6 +185,7 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 	if err != nil {
 		e, kind = x.judge(ctx, err, &o)
 	}
+	x.bill(&o)
 	x.record.Kind, x.record.UpstreamStatus = kind, o.Status
 	took := time.Since(start)
 	a := telemetry.Attempt{Deployment: d.Deployment, Kind: kind, Status: o.Status, OK: o.OK, Service: took}

@@ -1,6 +1,12 @@
 package gateway
 
-import "github.com/spillway-llm/spillway/internal/core/admit"
+import (
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
 
 // watch tells the operator what happens to deployments: each change once in
 // the log and in the metrics, and the wish for more capacity to the webhook.
@@ -18,6 +24,15 @@ func (g *Gateway) watch() {
 // changed tells one change. Probes of an open breaker are no news: while a
 // provider is down there may be one every other second.
 func (g *Gateway) changed(c *admit.Change) {
+	switch {
+	case c.Spending != nil:
+		g.spending(c.Spending)
+		return
+	case c.Level != nil:
+		g.log.Slog().Info("ladder level changed", "model", c.Level.Model, "class", c.Level.Class.String(), "level", c.Level.To, "was", c.Level.From,
+			"pressure", math.Round(c.Level.Pressure*100)/100, "load", math.Round(c.Level.Load*100)/100)
+		return
+	}
 	log := g.log.Slog().With("deployment", c.Deployment)
 	switch {
 	case c.ScaleUp:
@@ -38,4 +53,22 @@ func (g *Gateway) changed(c *admit.Change) {
 	default:
 		log.Info("breaker "+c.To.String(), "was", c.From.String())
 	}
+}
+
+// spending tells of an account whose state changed: before its money is gone,
+// with the time that it will last at the present rate.
+func (g *Gateway) spending(s *admit.Spending) {
+	level := slog.LevelWarn
+	if s.To == admit.Calm {
+		level = slog.LevelInfo
+	}
+	at := []slog.Attr{
+		slog.String("scope", s.Scope.String()), slog.String("tenant", s.Tenant), slog.String("name", s.Name), slog.String("state", s.To.String()), slog.String("was", s.From.String()),
+		slog.String("span", s.Span.String()), slog.String("limit", dollars(s.Limit)), slog.String("spent", dollars(s.Used)), slog.String("held", dollars(s.Held)),
+		slog.String("last_minute", dollars(s.PerMinute)),
+	}
+	if s.Lasts < 365*24*time.Hour {
+		at = append(at, slog.String("lasts", s.Lasts.Round(time.Second).String()))
+	}
+	g.log.Slog().LogAttrs(g.life, level, "budget "+s.To.String(), at...)
 }

@@ -98,7 +98,7 @@ func (s *benchStream) passed() (n int64) {
 	frames := wire.NewEventReader(strings.NewReader(s.text), 0)
 	defer frames.Release()
 	x := &exchange{surface: surface{wire: s.surface}}
-	x.record.AskedModel, x.envelope.IncludeUsage = "alias", true
+	x.answersAs, x.envelope.IncludeUsage = "alias", true
 	buf := scratches.Get().(*scratch)
 	defer scratches.Put(buf)
 	buf.chunks.Reset()

@@ -110,9 +110,9 @@ type site struct {
 	first, second, other far
 }
 
-// answers is an upstream whose every answer has 60 tokens in 1.4 s, with faults
+// plainAnswers is an upstream whose every answer has 60 tokens in 1.4 s, with faults
 // by time.
-func answers(schedule string) mock.Settings {
+func plainAnswers(schedule string) mock.Settings {
 	return mock.Settings{Slots: 64, OutputMean: 60, Noise: new(0.0), TokenByToken: true, Seed: 1, Schedule: schedule}
 }
 
@@ -134,7 +134,7 @@ func placed(t *testing.T, first, second mock.Settings, settings, model, top stri
 	for i, u := range []struct {
 		far      *far
 		settings mock.Settings
-	}{{&s.first, first}, {&s.second, second}, {&s.other, answers("")}} {
+	}{{&s.first, first}, {&s.second, second}, {&s.other, plainAnswers("")}} {
 		var err error
 		if u.far.mock, err = mock.New(u.settings); err != nil {
 			t.Fatal(err)

@@ -42,12 +42,14 @@ func (s *site) many(n int, gap time.Duration) seen {
 // single is a case of one request, with a schedule of faults, settings of the
 // provider and the model.
 func single(schedule, settings, model string) func(*testing.T) seen {
-	return func(t *testing.T) seen { return placed(t, answers(schedule), answers(""), settings, model, "").once() }
+	return func(t *testing.T) seen {
+		return placed(t, plainAnswers(schedule), plainAnswers(""), settings, model, "").once()
+	}
 }
 
 var faultCases = []faultCase{
 	{"1", "429 once with `Retry-After: 2`; a request every 0.5 s for 10 s", true, func(t *testing.T) seen {
-		s := placed(t, answers("0s-100ms 429 retry-after=2"), answers(""), "", "", "")
+		s := placed(t, plainAnswers("0s-100ms 429 retry-after=2"), plainAnswers(""), "", "", "")
 		x := s.many(20, 500*time.Millisecond)
 		if early := s.first.between(1, 2*time.Second); len(early) > 0 {
 			t.Errorf("calls within the pause: %v", early)
@@ -56,7 +58,7 @@ var faultCases = []faultCase{
 		return x
 	}},
 	{"2", "429 for good, without a header; a request a second for 2 min", true, func(t *testing.T) seen {
-		s := placed(t, answers("0s- 429"), answers(""), "", "", "")
+		s := placed(t, plainAnswers("0s- 429"), plainAnswers(""), "", "", "")
 		x := s.many(120, time.Second)
 		n := len(s.first.at)
 		x.first = fmt.Sprintf("%s; the last ones %s apart", &s.first, seconds((s.first.at[n-1]-s.first.at[n-5])/4))
@@ -64,13 +66,13 @@ var faultCases = []faultCase{
 	}},
 	{"3", "500 once", true, single("0s-100ms 500", "", "")},
 	{"4", "503 for good; a request every 0.2 s for 20 s", true, func(t *testing.T) seen {
-		return placed(t, answers("0s- 503"), answers(""), "", "", "").many(100, 200*time.Millisecond)
+		return placed(t, plainAnswers("0s- 503"), plainAnswers(""), "", "", "").many(100, 200*time.Millisecond)
 	}},
 	{"4b", "the same, both in one tier", true, func(t *testing.T) seen {
-		return placed(t, answers("0s- 503"), answers(""), "", oneTier, "").many(100, 200*time.Millisecond)
+		return placed(t, plainAnswers("0s- 503"), plainAnswers(""), "", oneTier, "").many(100, 200*time.Millisecond)
 	}},
 	{"4c", "503 for good, each after 0.1 s; 30 requests at once", false, func(t *testing.T) seen {
-		s := placed(t, answers("0s- 503"), answers(""), "", "", "")
+		s := placed(t, plainAnswers("0s- 503"), plainAnswers(""), "", "", "")
 		s.first.delay = 100 * time.Millisecond
 		return s.many(30, 0)
 	}},
@@ -78,7 +80,7 @@ var faultCases = []faultCase{
 	{"6", "silence for 120 s", true, single("0s-100ms silence", "", "")},
 	{"6b", "the same, with `timeouts: {first_token: 5s}`", true, single("0s-100ms silence", ", timeouts: {first_token: 5s}", "")},
 	{"6c", "silence for good, and callers with a deadline of 15 s; a request every 2 s for 2 min", true, func(t *testing.T) seen {
-		s := placed(t, answers("0s- silence"), answers(""), "", "", "")
+		s := placed(t, plainAnswers("0s- silence"), plainAnswers(""), "", "", "")
 		var calls []<-chan answer
 		for range 60 {
 			calls = append(calls, s.background(t.Context(), chatPath, streamAsk, "X-Spillway-Deadline-Ms", "15000"))
@@ -92,7 +94,7 @@ var faultCases = []faultCase{
 	}},
 	{"7", "first token after 20 s", true, single("0s-100ms late=20s", "", "")},
 	{"7b", "the same from the first minute on; a request a second for 3 min", false, func(t *testing.T) seen {
-		return placed(t, answers("60s- late=20s"), answers(""), "", "", "").many(180, time.Second)
+		return placed(t, plainAnswers("60s- late=20s"), plainAnswers(""), "", "", "").many(180, time.Second)
 	}},
 	{"8", "cut after 40 of 60 tokens", true, single("0s-100ms cut=41", "", "")},
 	{"8b", "cut after the chunk with the role", true, single("0s-100ms cut=1", "", "")},
@@ -106,10 +108,10 @@ var faultCases = []faultCase{
 	{"13", "400, the content filter; 30 requests", false, refused("filter", "")},
 	{"13b", "the same, with `fallback: {content_filter: [other]}`", false, refused("filter", "    fallback: {content_filter: [other]}")},
 	{"14", "cut after 40 tokens, and the second refuses everything", true, func(t *testing.T) seen {
-		return placed(t, answers("0s- cut=41"), answers("0s- 503"), "", "", "").once()
+		return placed(t, plainAnswers("0s- cut=41"), plainAnswers("0s- 503"), "", "", "").once()
 	}},
 	{"14b", "cut after the chunk with the role, and the second refuses everything", true, func(t *testing.T) seen {
-		s := placed(t, answers("0s- cut=1"), answers("0s- 503"), "", "", "")
+		s := placed(t, plainAnswers("0s- cut=1"), plainAnswers("0s- 503"), "", "", "")
 		x := seen{site: s, callers: s.told(s.ask(chatPath, streamAsk))}
 		if at := s.first.at; len(at) == 2 && at[1]-s.second.at[0] > 100*time.Millisecond {
 			x.first = "2 calls, the second one after a pause"
@@ -124,7 +126,7 @@ var faultCases = []faultCase{
 // refused are cases of requests at fault, which must not touch the breaker.
 func refused(fault, model string) func(*testing.T) seen {
 	return func(t *testing.T) seen {
-		s := placed(t, answers("0s- "+fault), answers(""), "", model, "")
+		s := placed(t, plainAnswers("0s- "+fault), plainAnswers(""), "", model, "")
 		x := s.many(30, 100*time.Millisecond)
 		d := s.deployment("first")
 		if d.State.String() != "closed" || d.Share != 1 || s.counters("spillway_breaker_opened_total", "deployment")["first"] != 0 {
@@ -142,7 +144,7 @@ func refused(fault, model string) func(*testing.T) seen {
 func outage(burst int) func(*testing.T) seen {
 	return func(t *testing.T) seen {
 		const sick, end = 60 * time.Second, 180 * time.Second
-		s := placed(t, answers("0s-60s 503"), answers(""), "", "", "")
+		s := placed(t, plainAnswers("0s-60s 503"), plainAnswers(""), "", "", "")
 		s.first.delay = 50 * time.Millisecond
 		history, watched := s.history(end)
 		var calls []<-chan answer
@@ -206,7 +208,7 @@ func tenSteps(t *testing.T, history []step) (closed time.Duration) {
 
 // accounting checks what is booked where.
 func accounting(t *testing.T) seen {
-	s := placed(t, answers("0s-100ms 503; 2s-2100ms cut=41"), answers(""), "", "", "")
+	s := placed(t, plainAnswers("0s-100ms 503; 2s-2100ms cut=41"), plainAnswers(""), "", "", "")
 	asked := `{"model":"chat","stream":true,"messages":[{"role":"user","content":"hello"}]}`
 	var words []string
 	for i := range 4 {

@@ -191,6 +191,15 @@ func (g *Gate) Snapshot() admit.Snapshot {
 	return g.core.Snapshot(g.now())
 }
 
+// Calm says that the request would be served as it is, as far as can be seen
+// before it is offered: a slot is free, and neither level nor budget asks for
+// less.
+func (g *Gate) Calm(r *admit.Request) bool {
+	g.mu.Lock()
+	defer g.unlock()
+	return g.core.Calm(g.now(), r)
+}
+
 // Depth is how many requests of a class wait for a model.
 func (g *Gate) Depth(model string, class admit.Class) int {
 	g.mu.Lock()

@@ -16,7 +16,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/spillway-llm/spillway/internal/edge/answers"
 	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/edge/store"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
@@ -31,6 +33,9 @@ type Options struct {
 	// Record gets every event of the decision core, to be replayed; nil gets
 	// none. It is written to until Close.
 	Record io.Writer
+	// Ledger keeps what each request used and cost, and budgets begin with what
+	// it holds; nil keeps nothing. It is the caller's to close, after Close.
+	Ledger *store.Ledger
 
 	// dial opens connections to upstreams; nil is TCP. Tests join in memory.
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -50,6 +55,8 @@ type Gateway struct {
 	tokens   *wire.Estimator // of the input, by model
 	lag      upstream.Lag    // of this process's own scheduling
 	hooks    *hooks
+	ledger   *store.Ledger
+	answers  *answers.Cache
 	midnight *time.Timer // when a provider's day begins at another time; under applying
 
 	active   atomic.Int64 // requests that hold or want a slot
@@ -65,7 +72,8 @@ type Gateway struct {
 type state struct {
 	config  *config.Config
 	keys    *config.Keys
-	targets map[string]*target // by deployment name
+	targets map[string]*target  // by deployment name
+	pools   map[string][]string // deployments by pool of the policy
 }
 
 var errDraining = errors.New("the gateway is shutting down")
@@ -74,8 +82,9 @@ var errDraining = errors.New("the gateway is shutting down")
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Log, simulate: o.Simulate, dial: o.dial, registry: prometheus.NewRegistry(), draining: make(chan struct{}), tokens: wire.NewEstimator(),
-		hooks: newHooks(o.dial),
+		hooks: newHooks(o.dial), ledger: o.Ledger,
 	}
+	g.answers = answers.New(int64(c.Answers.Size), c.Answers.TTL)
 	g.life, g.stop = context.WithCancelCause(context.Background())
 	g.metrics = telemetry.NewMetrics(g.registry)
 	s, err := g.prepare(c)
@@ -90,6 +99,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.metrics.WatchQueues(g.poolStates)
 	g.metrics.WatchUpstreams(g.upstreamStates)
 	g.use(s)
+	g.restore(c.Policy())
 	g.applying.Lock()
 	defer g.applying.Unlock()
 	g.holds(c)
@@ -138,6 +148,7 @@ func (g *Gateway) Reloaded(err error) { g.metrics.Reloaded(time.Now(), err) }
 
 func (g *Gateway) use(s *state) {
 	g.state.Store(s)
+	g.answers.Resize(time.Now(), int64(s.config.Answers.Size), s.config.Answers.TTL)
 	g.log.SetLevel(s.level())
 	g.metrics.Configure(s.names())
 	for name, m := range s.config.Models {
@@ -159,6 +170,7 @@ func (g *Gateway) Close() {
 		g.midnight.Stop()
 	}
 	g.applying.Unlock()
+	g.answers.Close()
 	for _, t := range g.state.Load().targets {
 		t.client.Close()
 	}

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,18 +15,20 @@ import (
 
 // tenant finds who calls.
 func (x *exchange) tenant() (*config.Tenant, *wire.Error) {
-	t := callerOf(x.state, x.r)
+	t, key := callerOf(x.state, x.r)
 	if t == nil {
 		return nil, wrongKey()
 	}
+	x.record.Key = key
 	return t, nil
 }
 
-// callerOf is the tenant of a request's key, nil if there is none. The key is
+// callerOf is the tenant of a request's key, nil if there is none, and what the
+// key is called. The key is
 // a bearer token, or stands in x-api-key or api-key as other SDKs send it.
-func callerOf(s *state, r *http.Request) *config.Tenant {
+func callerOf(s *state, r *http.Request) (t *config.Tenant, name string) {
 	if s.config.Open() {
-		return s.config.Tenant(config.OpenTenant)
+		return s.config.Tenant(config.OpenTenant), ""
 	}
 	key, ok := bearer(r.Header.Get("Authorization"))
 	for _, name := range []string{"X-Api-Key", "Api-Key"} {
@@ -34,13 +38,13 @@ func callerOf(s *state, r *http.Request) *config.Tenant {
 		}
 	}
 	if !ok {
-		return nil
+		return nil, ""
 	}
-	name, ok := s.keys.Lookup(key)
+	tenant, name, ok := s.keys.Lookup(key)
 	if !ok {
-		return nil
+		return nil, ""
 	}
-	return s.config.Tenant(name)
+	return s.config.Tenant(tenant), name
 }
 
 func bearer(authorization string) (string, bool) {
@@ -83,12 +87,26 @@ func (x *exchange) classify(t *config.Tenant) *wire.Error {
 
 // request is what the core is told.
 func (x *exchange) request() admit.Request {
-	return admit.Request{
-		Tenant: x.record.Tenant, Model: x.pool, Session: x.intent.Session, Class: x.record.Class, Attempt: x.intent.Attempt,
+	r := admit.Request{
+		Tenant: x.record.Tenant, Model: x.pool, Key: x.record.Key, User: name(x.record.User), Session: name(x.record.Session), Tier: x.envelope.ServiceTier, Class: x.record.Class, Attempt: x.intent.Attempt,
 		Input: x.envelope.Input, MaxOutput: x.maxOutput(), Bytes: int64(len(x.body)), Stream: x.envelope.Stream,
 		Arrived: x.record.Arrived, Deadline: x.explicit, May: x.consent(), Task: x.intent.Task, Affinity: x.affinity(),
 	}
+	x.shapes(&r)
+	return r
 }
+
+// name is a name that a caller chose, as the core knows it: a long one by its
+// hash, so that it is the same wherever it is kept.
+func name(s string) string {
+	if len(s) <= maxName {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return "sha256:" + hex.EncodeToString(sum[:16])
+}
+
+const maxName = 64
 
 // maxOutput is 0 without a cap; embeddings have no output at all.
 func (x *exchange) maxOutput() int64 {
@@ -96,16 +114,6 @@ func (x *exchange) maxOutput() int64 {
 		return 1
 	}
 	return x.envelope.MaxOutput
-}
-
-func (x *exchange) consent() (c admit.Consent) {
-	if x.intent.Degrade == "allow" {
-		c |= admit.MayDegrade
-	}
-	if x.intent.RespondAsync {
-		c |= admit.MayDefer
-	}
-	return c
 }
 
 func (g *Gateway) isDraining() bool {

@@ -156,7 +156,7 @@ func TestCutAtEveryBytePassedOn(t *testing.T) {
 // passed is what relay sends of a stream, and whether it takes it for whole.
 func passed(s wire.Surface, text string) (sent string, finished bool) {
 	x := &exchange{surface: surface{wire: s}}
-	x.record.AskedModel, x.envelope.IncludeUsage = "chat", true
+	x.answersAs, x.envelope.IncludeUsage = "chat", true
 	var out bytes.Buffer
 	buf := &scratch{named: wire.Named{Surface: s}}
 	buf.chunks.Reset()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
@@ -35,6 +36,18 @@ func refusal(d *admit.Decision, tenant, model string) *wire.Error {
 	case admit.StageTokens:
 		own("tokens in the last minute for " + model)
 		e.Message += "; tokens of running requests are counted by estimate"
+	case admit.StageSpend:
+		e.Status, e.Type, e.Code, e.Scope = http.StatusPaymentRequired, "insufficient_quota", "insufficient_quota", "tenant "+tenant
+		e.Figure = fmt.Sprintf("%s of %s", dollars(d.Figure), dollars(d.Bound))
+		e.Message = fmt.Sprintf("%s is used up for requests of this class: %s of %s are spent or held by running requests", d.Limit, dollars(d.Figure), dollars(d.Bound))
+		if d.RetryAfter > 0 {
+			e.Message += fmt.Sprintf("; there is room again in %s", d.RetryAfter.Round(time.Second))
+		}
+		e.RetryAfter = 0 // coming back by itself is what the caller must not do
+	case admit.StagePace:
+		e.Code, e.Scope = "rate_limit_exceeded", "tenant "+tenant
+		e.Figure = fmt.Sprintf("%s of %s", dollars(d.Figure), dollars(d.Bound))
+		e.Message = fmt.Sprintf("money is spent too fast: %s allows %s for a while, and %s are spent or held by running requests%s", d.Limit, dollars(d.Bound), dollars(d.Figure), when)
 	case admit.StageRetry:
 		e.Message = fmt.Sprintf("model %s is busy, and tenant %s has used its retry budget: %d of %d retries in ten seconds", model, tenant, d.Figure, d.Bound)
 	case admit.StageShed:
@@ -61,6 +74,16 @@ func refusal(d *admit.Decision, tenant, model string) *wire.Error {
 		e = unknownModel(model)
 	}
 	return e
+}
+
+// dollars is an amount of micro-dollars for people.
+func dollars(micros int64) string {
+	s := fmt.Sprintf("%d.%06d", micros/1_000_000, micros%1_000_000)
+	s = strings.TrimRight(s, "0")
+	if i := strings.IndexByte(s, '.'); len(s)-i <= 2 {
+		s += strings.Repeat("0", 3-(len(s)-i))
+	}
+	return "$" + s
 }
 
 // codeDeadline is the code of a deadline that passed.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
@@ -55,7 +56,9 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 			}
 			events++
 		}
-		finished = finished || ev.Done
+		if finished = finished || ev.Done; finished && (ev.Done || x.surface.named()) {
+			x.complete(events, o) // the caller may take this event for the end
+		}
 		if err := x.pass(raw, resp); err != nil {
 			x.estimate(events, o)
 			return err
@@ -127,7 +130,7 @@ func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outco
 	}
 	if len(ev.Name) == 0 {
 		var alike bool
-		if buf.frame, alike = buf.chunks.Pass(buf.frame[:0], ev.Data, x.record.AskedModel); alike {
+		if buf.frame, alike = buf.chunks.Pass(buf.frame[:0], ev.Data, x.answersAs); alike {
 			return buf.frame, true
 		}
 	}
@@ -143,8 +146,9 @@ func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outco
 	}
 	if c.Finished() {
 		*finished = true
+		x.record.Finish = string(x.surface.wire.FinishOf(ev.Data))
 	}
-	return buf.fit(ev, c.Rewrite(x.record.AskedModel, buf.data[:0])), true
+	return buf.fit(ev, c.Rewrite(x.answersAs, buf.data[:0])), true
 }
 
 // named is event for surfaces whose events have names.
@@ -156,8 +160,12 @@ func (x *exchange) named(ev wire.Event, buf *scratch, o *admit.Outcome, finished
 	if e.Failed {
 		return nil, true
 	}
-	*finished = *finished || e.Finished
-	return buf.fit(ev, e.Rewrite(x.record.AskedModel, buf.data[:0])), true
+	if *finished = *finished || e.Finished; e.Finished || string(ev.Name) == "message_delta" {
+		if f := x.surface.wire.FinishOf(ev.Data); f != wire.FinishNone {
+			x.record.Finish = string(f)
+		}
+	}
+	return buf.fit(ev, e.Rewrite(x.answersAs, buf.data[:0])), true
 }
 
 // fit is the event with the data as it was rewritten, or as it came.
@@ -191,6 +199,7 @@ func (x *exchange) streamEnd(err error, finished bool, events int64, o *admit.Ou
 	if !finished {
 		return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
 	}
+	x.complete(events, o)
 	if x.left != nil {
 		return x.left
 	}
@@ -214,18 +223,34 @@ func (x *exchange) breakOff(e *wire.Error) {
 }
 
 // estimate stands in for usage that the upstream did not tell: an event is
-// about a token.
+// about a token. Some tell a usage at the beginning and again at the end: of an
+// answer that was cut off between the two, the events that came are better known.
 func (x *exchange) estimate(events int64, o *admit.Outcome) {
-	if o.Known || events <= 0 {
+	early := o.Known && x.record.Finish == "" && o.Output < events
+	if events <= 0 || o.Known && !early {
 		return
 	}
-	o.Input, o.Output = x.envelope.Input, events
+	if !o.Known {
+		o.Input = x.envelope.Input
+	}
+	o.Output, x.record.TokensKnown = events, false
 	x.record.Input, x.record.Output = o.Input, o.Output
+}
+
+// complete settles what a complete answer took, before its caller has its end.
+func (x *exchange) complete(events int64, o *admit.Outcome) {
+	if !o.Known {
+		x.estimate(events, o)
+	}
+	x.bill(o)
+	x.book(telemetry.Answered)
 }
 
 func (x *exchange) usage(u wire.Usage, o *admit.Outcome) {
 	o.Input, o.Output, o.Known = u.Input, u.Output, true
+	x.attempted.used = u
 	x.record.Input, x.record.Output, x.record.Cached, x.record.TokensKnown = u.Input, u.Output, u.Cached, true
+	x.record.CacheWrite, x.record.Reasoning = u.CacheWrite, u.Reasoning
 }
 
 // whole passes on an answer that is not streamed.
@@ -238,10 +263,10 @@ func (x *exchange) whole(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 	if u, ok := x.surface.wire.AnswerUsage(body); ok {
 		x.usage(u, o)
 	} else {
-		o.Input = x.envelope.Input
-		x.record.Input = o.Input
+		x.unknown(body, o)
 	}
-	body = wire.ResponseModel(body, x.record.AskedModel)
+	x.record.Finish = string(x.surface.wire.FinishOf(body))
+	body = wire.ResponseModel(body, x.answersAs)
 	if x.envelope.Base64 {
 		body = wire.EncodeEmbeddings(body)
 	}
@@ -250,9 +275,19 @@ func (x *exchange) whole(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 	x.headers(d, time.Since(start))
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.committed, x.record.Status = true, resp.Status
+	x.bill(o)
+	x.book(telemetry.Answered)
 	x.w.WriteHeader(resp.Status)
-	if err := x.write(body); err != nil {
+	x.keeps.Whole(body)
+	if err := x.put(body); err != nil {
 		return err
 	}
 	return x.rc.Flush()
+}
+
+// unknown stands in for the usage of a whole answer that does not tell it.
+func (x *exchange) unknown(body []byte, o *admit.Outcome) {
+	o.Input = x.envelope.Input
+	x.attempted.bytes = int64(len(body))
+	x.record.Input = o.Input
 }

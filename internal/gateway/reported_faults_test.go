@@ -32,7 +32,7 @@ func TestTimedOutAttemptIsCancelledFirst(t *testing.T) {
 	long := strings.Replace(streamAsk, "hello", strings.Repeat("word ", 80_000), 1)
 	for conf, calls := range map[string]int{"": 1, "retry: {failover: {percent: 0, reserve: 0}}": 0} {
 		bubble(t, func(t *testing.T) {
-			s := placed(t, answers("0s- silence"), answers(""), ", timeouts: {first_token: 2s}", "", conf)
+			s := placed(t, plainAnswers("0s- silence"), plainAnswers(""), ", timeouts: {first_token: 2s}", "", conf)
 			a := s.ask(chatPath, long)
 			if len(s.first.at) != 1 || s.first.took[0] != 2*time.Second || len(s.second.at) != calls || calls > 0 && s.second.at[0] != 2*time.Second {
 				t.Errorf("%q: calls at %v for %v, then at %v", conf, s.first.at, s.first.took, s.second.at)
@@ -47,7 +47,7 @@ func TestTimedOutAttemptIsCancelledFirst(t *testing.T) {
 // B058: a caller that times out and comes again does not hold two slots.
 func TestRetryOfAnImpatientCallerHoldsOneSlot(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := placed(t, answers("0s- late=5s"), answers("0s- late=5s"), "", "", "")
+		s := placed(t, plainAnswers("0s- late=5s"), plainAnswers("0s- late=5s"), "", "", "")
 		for i := range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			s.askCtx(ctx, chatPath, streamAsk, "X-Stainless-Retry-Count", strconv.Itoa(i))
@@ -74,7 +74,7 @@ func TestPauseIsKept(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := placed(t, answers("0s-10ms "+fault), answers(""), "", "", "")
+				s := placed(t, plainAnswers("0s-10ms "+fault), plainAnswers(""), "", "", "")
 				all := s.every(int(c.pause/c.gap)+10, c.gap)
 				if early := s.first.between(1, c.pause); len(early) > 0 {
 					t.Errorf("calls within %v: %v", c.pause, early)
@@ -91,7 +91,7 @@ func TestPauseIsKept(t *testing.T) {
 	for _, odd := range []string{"inf", "nan", "1e10000", "-5"} {
 		t.Run(odd, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := placed(t, answers("0s-10ms 429 retry-after="+odd), answers(""), "", "", "")
+				s := placed(t, plainAnswers("0s-10ms 429 retry-after="+odd), plainAnswers(""), "", "", "")
 				s.every(10, time.Second)
 				if n := len(s.first.between(1, 5*time.Second)); n == 0 {
 					t.Error("no call in five seconds")
@@ -106,7 +106,7 @@ func TestPauseIsKept(t *testing.T) {
 // it fits, and is then answered.
 func TestSoonestRecoveryIsTold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := placed(t, answers("0s-10ms 429 retry-after=8"), answers("0s-10ms 429 retry-after=20"), "", "", "retry: {attempts: 2}")
+		s := placed(t, plainAnswers("0s-10ms 429 retry-after=8"), plainAnswers("0s-10ms 429 retry-after=20"), "", "", "retry: {attempts: 2}")
 		s.ask(chatPath, streamAsk, "X-Spillway-Deadline-Ms", "5000")
 		a := s.ask(chatPath, streamAsk, "X-Spillway-Deadline-Ms", "5000")
 		wait := gjson.Get(a.body, "error.estimated_wait_ms").Int()
@@ -129,7 +129,7 @@ func TestFailoverByClassOfStatus(t *testing.T) {
 	for status, over := range map[int]bool{500: true, 502: true, 503: true, 504: true, 520: true, 529: true, 599: true, 408: true, 501: false, 505: false, 404: false, 418: false} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := placed(t, answers(""), answers(""), "", "", "")
+				s := placed(t, plainAnswers(""), plainAnswers(""), "", "", "")
 				s.first.next = fails(status)
 				a := s.ask(chatPath, streamAsk)
 				if (a.status == 200) != over || len(s.first.at) != 1 || (len(s.second.at) == 1) != over {
@@ -143,7 +143,7 @@ func TestFailoverByClassOfStatus(t *testing.T) {
 // B100: figures that say that nothing is known limit nothing.
 func TestUnknownLimitsLimitNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := placed(t, answers(""), answers(""), "", "", "")
+		s := placed(t, plainAnswers(""), plainAnswers(""), "", "", "")
 		s.first.next = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 			h := w.Header()
 			h.Set("X-Ratelimit-Limit-Tokens", "100000")
@@ -164,7 +164,7 @@ func TestFallbackCycle(t *testing.T) {
 	for _, fault := range []string{"429 retry-after=3600", "503", "400", "silence"} {
 		t.Run(fault, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := placed(t, answers("0s- "+fault), answers("0s- "+fault), ", timeouts: {first_token: 5s}",
+				s := placed(t, plainAnswers("0s- "+fault), plainAnswers("0s- "+fault), ", timeouts: {first_token: 5s}",
 					"    fallback: {overloaded: [other], context: [other], error: [other]}\n", "retry: {attempts: 10}")
 				conf := s.g.state.Load().config
 				conf.Models["other"].Fallback.Overloaded = []string{"chat"}
@@ -200,7 +200,7 @@ func TestFallbackCycle(t *testing.T) {
 // time, which then goes on elsewhere.
 func TestBoundedTrialAfterCooldown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := placed(t, answers("0s- 503"), answers(""), "", "    breaker: {cooldown: 1s, cooldown_max: 1s}\n", "")
+		s := placed(t, plainAnswers("0s- 503"), plainAnswers(""), "", "    breaker: {cooldown: 1s, cooldown_max: 1s}\n", "")
 		s.first.delay = 50 * time.Millisecond
 		all := s.every(300, 50*time.Millisecond)
 		for _, a := range all {
@@ -225,7 +225,7 @@ func TestBoundedTrialAfterCooldown(t *testing.T) {
 func TestWeightedDeploymentIsLimited(t *testing.T) {
 	for header, most := range map[string]int{" retry-after=15": 14, "": 40} {
 		bubble(t, func(t *testing.T) {
-			s := placed(t, answers("0s- 429"+header), answers(""), "", oneTier, "")
+			s := placed(t, plainAnswers("0s- 429"+header), plainAnswers(""), "", oneTier, "")
 			s.every(40, 5*time.Second)
 			if n := len(s.first.at); n > most || len(s.second.at) != 40 {
 				t.Errorf("%q: %d calls, want at most %d; %d answers", header, n, most, len(s.second.at))
@@ -243,7 +243,7 @@ func TestWeightedDeploymentIsLimited(t *testing.T) {
 // leave in the midst of one, say nothing of the deployment.
 func TestImpatientCallersOpenNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := placed(t, answers(""), answers(""), "", "", "")
+		s := placed(t, plainAnswers(""), plainAnswers(""), "", "", "")
 		for _, header := range []string{"X-Litellm-Timeout", "X-Stainless-Timeout"} {
 			for range 10 {
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -272,7 +272,7 @@ func TestImpatientCallersOpenNothing(t *testing.T) {
 // one call at a time; afterwards the traffic comes back by steps.
 func TestCrowdAfterCooldown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := placed(t, answers("0s-1s 503; 1s-30s silence"), answers("0s- 503"), ", timeouts: {first_token: 3s}", oneTier, "retry: {attempts: 1}")
+		s := placed(t, plainAnswers("0s-1s 503; 1s-30s silence"), plainAnswers("0s- 503"), ", timeouts: {first_token: 3s}", oneTier, "retry: {attempts: 1}")
 		var crowd []<-chan answer
 		for range 60 { // opens both; some of them may wait for what comes after
 			crowd = append(crowd, s.background(t.Context(), chatPath, streamAsk))
@@ -315,7 +315,7 @@ func TestCrowdAfterCooldown(t *testing.T) {
 // four refused connections in a row it is left alone.
 func TestRefusedConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := placed(t, answers(""), answers(""), "", "", "")
+		s := placed(t, plainAnswers(""), plainAnswers(""), "", "", "")
 		s.net.mu.Lock()
 		delete(s.net.hosts, upstreamAddr)
 		s.net.mu.Unlock()

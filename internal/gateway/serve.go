@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/answers"
+	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/dialect"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
@@ -35,6 +37,9 @@ var surfaces = []surface{
 	{"/v1/responses", wire.Responses},
 	{"/v1/messages", wire.Messages},
 }
+
+// named says that the events of a stream have names, and one of them is the end.
+func (s surface) named() bool { return s.wire == wire.Messages || s.wire == wire.Responses }
 
 // asksUsage says that the usage of a stream must be asked for.
 func (s surface) asksUsage() bool {
@@ -66,15 +71,26 @@ type exchange struct {
 	// when it is sent as it came.
 	translation *translation
 	pool        string
-	instead     string    // the model that serves it because its own cannot hold it; else empty
-	explicit    time.Time // the deadline the caller named; zero if none
-	slot        admit.ID  // under which it holds a slot; zero when it does not
-	committed   bool      // the status was sent
-	streaming   bool      // and the answer is a stream
-	drains      bool      // the call is read to its end although the caller has left
-	left        error     // how it was seen to leave, while the call is drained
-	broken      bool      // the answer ended in an error event: break the connection
-	stallAt     time.Time // until when the last write deadline runs
+	answersAs   string // the model that answers name
+	attempted   attemptBill
+	sent        int  // attempts
+	booked      bool // it is in the ledger
+	tenantOf    *config.Tenant
+	outline     *wire.Outline   // of the body, for its edits; nil until it is needed
+	became      form            // what the request has been made
+	recent      *answers.Answer // an answer from before, that the caller takes in place of a refusal
+	recentAge   time.Duration
+	key         answers.Key       // of the request in the answer cache
+	keeps       *answers.Recorder // of what the caller is sent; nil if it is not to be kept
+	instead     string            // the model that serves it because its own cannot hold it; else empty
+	explicit    time.Time         // the deadline the caller named; zero if none
+	slot        admit.ID          // under which it holds a slot; zero when it does not
+	committed   bool              // the status was sent
+	streaming   bool              // and the answer is a stream
+	drains      bool              // the call is read to its end although the caller has left
+	left        error             // how it was seen to leave, while the call is drained
+	broken      bool              // the answer ended in an error event: break the connection
+	stallAt     time.Time         // until when the last write deadline runs
 }
 
 // serve answers one request.
@@ -82,7 +98,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
 	x := &exchange{g: g, state: g.state.Load(), surface: s, w: w, rc: http.NewResponseController(w), r: r}
 	record := &x.record // field by field: a literal would be half a kilobyte of the stack of each stream
 	record.ID, record.TraceID, record.Arrived = requestID(), traceID(r), time.Now()
-	record.Path, record.Surface, record.ClientIP, record.Depth = r.URL.Path, "openai", clientIP(r), -1
+	record.Path, record.Surface, record.ClientIP, record.Depth, record.Priced = r.URL.Path, "openai", clientIP(r), -1, true
 	if s.wire.Anthropic() {
 		record.Surface = "anthropic"
 	}
@@ -100,8 +116,9 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
 			x.record.Outcome = telemetry.Refused
 		}
 		x.fail(e)
-	} else {
+	} else if !x.remember() {
 		x.admit()
+		x.keep()
 	}
 }
 
@@ -111,13 +128,18 @@ func (x *exchange) finish() {
 	if fault := recover(); fault != nil {
 		x.g.log.Slog().Error("panic while serving a request", "request", x.record.ID, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 		if x.slot != 0 {
-			x.g.gate.Finish(x.slot, admit.Outcome{})
+			o := admit.Outcome{Input: x.record.Input, Output: x.record.Output}
+			x.bill(&o) // what it took is paid, whatever has become of it here
+			x.g.gate.Finish(x.slot, o)
 		}
 		x.record.Outcome, x.broken = telemetry.Failed, x.committed
 		x.fail(&wire.Error{Status: http.StatusInternalServerError, Type: "server_error", Code: "internal_error", Message: "the gateway failed"})
 	}
 	if x.record.TokensKnown && x.record.Model == x.pool && x.decision.Model == "" { // by the model that was estimated for
 		x.g.tokens.Learn(x.pool, &x.envelope.Features, x.record.Input)
+	}
+	if x.sent > 0 {
+		x.book(x.record.Outcome)
 	}
 	x.record.Total = time.Since(x.record.Arrived)
 	x.g.metrics.Finished(&x.record)
@@ -134,7 +156,7 @@ func (x *exchange) read() *wire.Error {
 	if e != nil {
 		return e
 	}
-	x.record.Tenant, x.record.Attempt = tenant.Name, x.intent.Attempt
+	x.tenantOf, x.record.Tenant, x.record.Attempt = tenant, tenant.Name, x.intent.Attempt
 	if x.g.isDraining() {
 		return drainingError(x.g.drainLeft())
 	}
@@ -148,7 +170,8 @@ func (x *exchange) read() *wire.Error {
 	if x.intent.Model != "" {
 		asked = x.intent.Model
 	}
-	x.record.AskedModel, x.record.Stream = asked, x.envelope.Stream
+	x.record.AskedModel, x.record.Stream, x.answersAs = asked, x.envelope.Stream, asked
+	x.record.User, x.record.Session = x.envelope.User, x.intent.Session
 	pool, ok := x.state.config.Pool(asked)
 	if !ok {
 		return unknownModel(asked)
@@ -234,20 +257,32 @@ func (x *exchange) headers(d *admit.Decision, service time.Duration) {
 	}
 	h := x.w.Header()
 	h.Set("Server-Timing", "queue;dur="+durationMS(x.record.Waited)+", upstream;dur="+durationMS(service))
-	decision := "run"
-	if x.record.Waited > 0 && x.record.PredictedWait > 0 {
-		decision = "queue"
-	}
-	x.verdict(decision)
+	x.verdict(x.verdictWord())
 	h.Set("X-Spillway-Model", x.record.UpstreamModel)
-	if d.Model != "" {
+	switch {
+	case len(x.record.Rungs) > 0:
+		h.Set("X-Spillway-Degraded", strings.Join(x.record.Rungs, ", "))
+	case d.Model != "":
 		h.Set("X-Spillway-Fallback", d.Model)
-	} else if x.instead != "" {
+	case x.instead != "":
 		h.Set("X-Spillway-Fallback", x.instead)
 	}
 	if d.Observed {
 		h.Set("X-Spillway-Observed", "would-refuse")
 	}
+}
+
+// verdictWord is what was decided, in one word for callers and the ledger.
+func (x *exchange) verdictWord() string {
+	switch {
+	case len(x.record.Rungs) > 0:
+		return "degrade"
+	case x.record.Recalled:
+		return "recall"
+	case x.record.Waited > 0 && x.record.PredictedWait > 0:
+		return "queue"
+	}
+	return "run"
 }
 
 // verdict tells what was decided, so that a caller can slow down before it is
@@ -268,8 +303,15 @@ func (x *exchange) allow() error {
 	return x.rc.SetWriteDeadline(x.stallAt)
 }
 
-// write sends p.
+// write sends a part of a stream.
 func (x *exchange) write(p []byte) error {
+	err := x.put(p)
+	x.keeps.Write(p)
+	return err
+}
+
+// put sends p.
+func (x *exchange) put(p []byte) error {
 	if err := x.allow(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
 )
@@ -18,7 +19,8 @@ type target struct {
 	maxEvent int             // and its limit of one event, in bytes
 	base     string
 	api      upstream.API
-	model    string      // name to send upstream; "" is the caller's own
+	model    string // name to send upstream; "" is the caller's own
+	price    admit.Price
 	noUsage  atomic.Bool // it refused stream_options: usage is estimated
 }
 
@@ -32,7 +34,7 @@ var apis = map[config.Kind]upstream.API{
 // providers are kept with their connections, and targets that are no longer
 // configured stay for requests which were given to them before.
 func (g *Gateway) prepare(c *config.Config) (*state, error) {
-	s := &state{config: c, keys: c.Keys(), targets: map[string]*target{}}
+	s := &state{config: c, keys: c.Keys(), targets: map[string]*target{}, pools: map[string][]string{}}
 	byProvider := map[string]*target{}
 	if old := g.state.Load(); old != nil {
 		for name, t := range old.targets {
@@ -40,10 +42,17 @@ func (g *Gateway) prepare(c *config.Config) (*state, error) {
 			byProvider[t.provider] = t
 		}
 	}
+	prices, policy := map[string]admit.Price{}, c.Policy()
+	for _, m := range policy.Models {
+		for _, d := range m.Deployments {
+			prices[d.Name] = d.Price
+			s.pools[m.Name] = append(s.pools[m.Name], d.Name)
+		}
+	}
 	for _, m := range c.Models {
 		for _, d := range m.Deployments {
 			p := c.Providers[d.Provider]
-			t := &target{provider: d.Provider, settings: *p, maxEvent: int(c.Limits.Event), model: d.Model, api: apis[p.Kind]}
+			t := &target{provider: d.Provider, settings: *p, maxEvent: int(c.Limits.Event), model: d.Model, api: apis[p.Kind], price: prices[d.Name]}
 			if known := byProvider[d.Provider]; known != nil && known.maxEvent == t.maxEvent && reflect.DeepEqual(known.settings, *p) {
 				t.client, t.base = known.client, known.base
 			} else if err := g.connect(t, p); err != nil {

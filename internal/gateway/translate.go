@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/dialect"
+	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
@@ -21,6 +22,13 @@ var languages = map[upstream.Language]dialect.Dialect{
 	upstream.MessagesLanguage:  dialect.Messages(),
 	upstream.ResponsesLanguage: dialect.Responses(),
 	upstream.GeminiLanguage:    dialect.Gemini(),
+}
+
+// stopWords are the reasons of dialects in the words of all surfaces.
+var stopWords = map[dialect.StopReason]wire.Finish{
+	dialect.StopUnknown: wire.FinishNone, dialect.StopEnd: wire.FinishStop, dialect.StopSequence: wire.FinishStop, dialect.StopLength: wire.FinishLength,
+	dialect.StopTool: wire.FinishTools, dialect.StopFilter: wire.FinishFilter, dialect.StopRefusal: wire.FinishRefuse, dialect.StopPause: wire.FinishOther,
+	dialect.StopContext: wire.FinishLength,
 }
 
 // spoken is the dialect of a caller's surface, nil if it is never translated.
@@ -52,8 +60,8 @@ func (x *exchange) speaks(t *target) upstream.Language {
 // told, before it takes a place anywhere.
 func (x *exchange) expressible() *wire.Error {
 	var first *wire.Error
-	for _, d := range x.state.config.Models[x.pool].Deployments {
-		t := x.state.targets[d.Name]
+	for _, name := range x.state.pools[x.pool] {
+		t := x.state.targets[name]
 		if t == nil {
 			return nil
 		}
@@ -133,7 +141,7 @@ func (x *exchange) dropped() {
 func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o *admit.Outcome, start time.Time) error {
 	reader := languages[x.translation.language].NewReader()
 	writer := spoken(x.surface.wire).NewWriter(dialect.WriterOptions{
-		Model: x.record.AskedModel, ID: x.answerID(), Created: x.record.Arrived.Unix(), Usage: x.envelope.IncludeUsage,
+		Model: x.answersAs, ID: x.answerID(), Created: x.record.Arrived.Unix(), Usage: x.envelope.IncludeUsage,
 	})
 	x.begin(d, resp, o, start)
 	buf := scratches.Get().(*scratch)
@@ -149,6 +157,7 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 			if !reader.Finished() {
 				return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
 			}
+			x.complete(pieces, o)
 			if x.left != nil {
 				return x.left
 			}
@@ -177,10 +186,15 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 			case e.Usage.Known:
 				x.usage(usageOf(e.Usage), o)
 			}
-			if e.Kind == dialect.Delta {
+			switch e.Kind {
+			case dialect.Delta:
 				pieces++
+			case dialect.Finish:
+				x.record.Finish = string(stopWords[e.Stop])
+			case dialect.End:
+				ended = true
+				x.complete(pieces, o)
 			}
-			ended = ended || e.Kind == dialect.End
 			buf.frame = writer.Write(buf.frame, e)
 		}
 		if len(buf.frame) == 0 {
@@ -207,10 +221,10 @@ func (x *exchange) wholeTranslated(d *admit.Decision, resp *upstream.Response, o
 	if a.Usage.Known {
 		x.usage(usageOf(a.Usage), o)
 	} else {
-		o.Input = x.envelope.Input
-		x.record.Input = o.Input
+		x.unknown(body, o)
 	}
-	a.Model, a.ID = x.record.AskedModel, x.answerID()
+	x.record.Finish = string(stopWords[a.Stop])
+	a.Model, a.ID = x.answersAs, x.answerID()
 	if a.Created == 0 {
 		a.Created = x.record.Arrived.Unix()
 	}
@@ -223,8 +237,11 @@ func (x *exchange) wholeTranslated(d *admit.Decision, resp *upstream.Response, o
 	x.headers(d, time.Since(start))
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.committed, x.record.Status = true, http.StatusOK
+	x.bill(o)
+	x.book(telemetry.Answered)
 	x.w.WriteHeader(http.StatusOK)
-	if err := x.write(body); err != nil {
+	x.keeps.Whole(body)
+	if err := x.put(body); err != nil {
 		return err
 	}
 	return x.rc.Flush()
@@ -243,5 +260,5 @@ func (x *exchange) answerID() string {
 }
 
 func usageOf(u dialect.Usage) wire.Usage {
-	return wire.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning, Known: u.Known}
+	return wire.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning, Known: u.Known}
 }

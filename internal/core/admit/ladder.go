@@ -199,3 +199,26 @@ func (k *call) descended(now time.Time, took time.Duration) {
 		x.asleep, x.samples = now.Add(rungRest), 0
 	}
 }
+
+// Calm says that a request would be served as it was asked: its model has room
+// and nobody waits, no level and no budget asks for less, and its session was
+// not moved. It is for shells to whom it costs something to work out what the
+// ladder would make of a request, and changes nothing.
+func (c *Controller) Calm(now time.Time, r *Request) bool {
+	home := c.poolOf(r.Model)
+	if home == nil || r.Class >= NumClasses {
+		return true
+	}
+	if home.levels[r.Class].at > 0 || home.waiting() > 0 || !home.room(now) || c.spendLevel(r) > 0 {
+		return false
+	}
+	if _, moved := c.stays.byKey[stayKey{r.Tenant, r.Session, home.policy.Name}]; moved {
+		return false
+	}
+	for _, a := range c.payersOf(r) {
+		if a != nil && a.slack <= 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -31,6 +31,11 @@ func (f *Fallback) For(c admit.Cause) []string {
 	}[c]
 }
 
+// Any reports whether some model may serve instead.
+func (f *Fallback) Any() bool {
+	return len(f.Overloaded)+len(f.Context)+len(f.ContentFilter)+len(f.Error) > 0
+}
+
 func (f *Fallback) check(d *document, path, model string, models map[string]*Model) {
 	for c := range admit.Cause(admit.NumCauses) {
 		list := f.For(c)

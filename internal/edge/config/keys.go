@@ -71,26 +71,15 @@ func newKeys(tenants []Tenant) *Keys {
 	return k
 }
 
-// Lookup returns the tenant that a caller's key belongs to. Hashes are
-// compared in constant time.
-func (k *Keys) Lookup(key string) (tenant string, ok bool) {
-	s, ok := k.find(key)
-	return s.tenant, ok
-}
-
-// Name returns what a caller's key is called, which is unique among the keys of
-// its tenant; "" if it is nobody's.
-func (k *Keys) Name(key string) string {
-	s, _ := k.find(key)
-	return s.name
-}
-
-func (k *Keys) find(key string) (found stored, ok bool) {
+// Lookup returns the tenant that a caller's key belongs to, and what the key is
+// called, which is unique among the keys of its tenant. Hashes are compared in
+// constant time.
+func (k *Keys) Lookup(key string) (tenant, name string, ok bool) {
 	sum := sha256.Sum256([]byte(key))
 	for _, s := range k.buckets[[8]byte(sum[:8])] {
 		if subtle.ConstantTimeCompare(s.sum[:], sum[:]) == 1 {
-			found, ok = s, true
+			tenant, name, ok = s.tenant, s.name, true
 		}
 	}
-	return found, ok
+	return tenant, name, ok
 }

@@ -17,15 +17,15 @@ func TestHashKey(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	k := good(t, "full").Keys()
-	if tenant, ok := k.Lookup("key-of-bank"); !ok || tenant != "bank" {
+	if tenant, _, ok := k.Lookup("key-of-bank"); !ok || tenant != "bank" {
 		t.Errorf("bank's key is %q's (%v)", tenant, ok)
 	}
 	for _, key := range []string{"", "key-of-bank ", "Key-of-bank", HashKey("key-of-bank"), "other"} {
-		if tenant, ok := k.Lookup(key); ok || tenant != "" {
+		if tenant, _, ok := k.Lookup(key); ok || tenant != "" {
 			t.Errorf("%q is %q's", key, tenant)
 		}
 	}
-	if _, ok := good(t, "two-lines").Keys().Lookup(""); ok {
+	if _, _, ok := good(t, "two-lines").Keys().Lookup(""); ok {
 		t.Error("an open gateway knows a key")
 	}
 }
@@ -34,11 +34,11 @@ func TestNameOfAKey(t *testing.T) {
 	other := HashKey("other")
 	k := parse(t, "providers: {a: {base_url: http://h/v1}}\ntenants: [{name: t, keys: ["+HashKey("foo")+", {hash: "+other+", name: ci}]}]").Keys()
 	for key, want := range map[string]string{"foo": "2c26b46b68ff", "other": "ci", "nobody's": ""} {
-		if got := k.Name(key); got != want {
+		if _, got, _ := k.Lookup(key); got != want {
 			t.Errorf("%s is called %q, want %q", key, got, want)
 		}
 	}
-	if tenant, ok := k.Lookup("other"); !ok || tenant != "t" {
+	if tenant, _, ok := k.Lookup("other"); !ok || tenant != "t" {
 		t.Errorf("%q, %v", tenant, ok)
 	}
 }
@@ -49,11 +49,11 @@ func TestLookupComparesTheWholeHash(t *testing.T) {
 	near := sum
 	near[31] ^= 1
 	k := &Keys{buckets: map[[8]byte][]stored{[8]byte(sum[:8]): {{near, "near", ""}}}}
-	if tenant, ok := k.Lookup("key"); ok {
+	if tenant, _, ok := k.Lookup("key"); ok {
 		t.Errorf("a hash that differs in its last bit is %q's", tenant)
 	}
 	k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, "right", ""})
-	if tenant, ok := k.Lookup("key"); !ok || tenant != "right" {
+	if tenant, _, ok := k.Lookup("key"); !ok || tenant != "right" {
 		t.Errorf("%q, %v", tenant, ok)
 	}
 }
@@ -67,13 +67,13 @@ func TestLookupAgreesWithMap(t *testing.T) {
 		}
 		keys := newKeys(tenants)
 		for key, name := range owners {
-			if got, ok := keys.Lookup(key); !ok || got != name {
+			if got, _, ok := keys.Lookup(key); !ok || got != name {
 				t.Fatalf("%q is %q's, want %q", key, got, name)
 			}
 		}
 		other := rapid.String().Draw(t, "other")
 		if _, known := owners[other]; !known {
-			if got, ok := keys.Lookup(other); ok {
+			if got, _, ok := keys.Lookup(other); ok {
 				t.Fatalf("%q is %q's", other, got)
 			}
 		}

@@ -89,7 +89,7 @@ func (c *Config) setApart(d *document, model string, i int, path string) {
 		d.fail(at, "no deployment of the model has the precision %s%s", d.quote(at, precision), nearest(precision, known))
 		return
 	}
-	pool := poolOf(model, precision)
+	pool := PoolOf(model, precision)
 	switch other, taken := c.parts[pool]; {
 	case !printableName(pool):
 		d.fail(at, "%s would be the name of its pool, which is longer than %d characters", shorten(pool), maxName)
@@ -105,13 +105,15 @@ func (c *Config) setApart(d *document, model string, i int, path string) {
 	}
 }
 
-func poolOf(model, precision string) string { return model + "@" + precision }
+// PoolOf is the name of the pool of a model's deployments that only a rung with
+// their precision uses.
+func PoolOf(model, precision string) string { return model + "@" + precision }
 
 // pool is the name of the pool that a deployment of the model stands in: the
 // model's own, or that of a rung with its precision.
 func (m *Model) pool(name string, dep *Deployment) string {
 	if dep.Precision != "" && slices.ContainsFunc(m.Degrade, func(r Rung) bool { return r.Precision == dep.Precision }) {
-		return poolOf(name, dep.Precision)
+		return PoolOf(name, dep.Precision)
 	}
 	return name
 }
@@ -139,7 +141,7 @@ func (m *Model) ladder(name string) admit.LadderPolicy {
 		r := &m.Degrade[i]
 		model := r.Model
 		if r.Precision != "" {
-			model = poolOf(name, r.Precision)
+			model = PoolOf(name, r.Precision)
 		}
 		l.Rungs = append(l.Rungs, admit.Rung{Name: r.Name, Kind: r.Kind, Model: model, Saving: int(r.Saving), Off: !r.Enabled})
 	}
