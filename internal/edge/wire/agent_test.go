@@ -128,6 +128,42 @@ func TestPairsAcrossTurns(t *testing.T) {
 	}
 }
 
+// The last exchange with tools is kept as a whole or not at all.
+func TestLastExchange(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		surface Surface
+		parts   []string
+		want    []int
+	}{
+		{"a result of a call long before", Responses, []string{`{"role":"user","content":"one"}`,
+			`{"type":"function_call","call_id":"a"}`, `{"type":"function_call","call_id":"b"}`, `{"type":"function_call_output","call_id":"b","output":"x"}`,
+			`{"type":"function_call","call_id":"c"}`, `{"type":"function_call_output","call_id":"a","output":"x"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`,
+			`{"role":"user","content":"two"}`}, []int{0, 7}},
+		{"one call after the other", Responses, []string{`{"role":"user","content":"one"}`,
+			`{"type":"function_call","call_id":"a"}`, `{"type":"function_call_output","call_id":"a","output":"x"}`,
+			`{"type":"reasoning","id":"rs"}`, `{"role":"assistant","content":"I look"}`, `{"type":"function_call","id":"fc","call_id":"c"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`,
+			`{"role":"user","content":"two"}`}, []int{0, 3, 4, 5, 6, 7}},
+		{"a call that is not here", Responses, []string{`{"role":"user","content":"one"}`,
+			`{"type":"item_reference","id":"fc"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`, `{"role":"user","content":"two"}`}, []int{0, 3}},
+		{"functions, as they were before tools", ChatCompletions, []string{`{"role":"user","content":"one"}`, `{"role":"assistant","content":"1"}`, `{"role":"user","content":"two"}`,
+			`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}`, `{"role":"function","name":"f","content":"x"}`, `{"role":"user","content":"three"}`}, []int{0, 3, 4, 5}},
+		{"a greeting comes before all", ChatCompletions, []string{`{"role":"assistant","content":"hello"}`, `{"role":"user","content":"one"}`, `{"role":"assistant","content":"1"}`, `{"role":"user","content":"two"}`}, []int{1, 3}},
+	} {
+		var want []string
+		for _, i := range tt.want {
+			want = append(want, tt.parts[i])
+		}
+		if got := edited(t, tt.surface, bodyOf(tt.surface, tt.parts), Edits{MaxInput: 1}); got != bodyOf(tt.surface, want) {
+			t.Errorf("%s: %s", tt.name, got)
+		}
+	}
+	thoughts := bodyOf(Responses, []string{`{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"hm"}]}`})
+	if got := edited(t, Responses, thoughts, Edits{Thinking: true}); got != thoughts {
+		t.Errorf("nothing is left: %s", got)
+	}
+}
+
 func TestOutlineOfAnotherBody(t *testing.T) {
 	body := []byte(bodyOf(ChatCompletions, talk(ChatCompletions)))
 	e, _ := Parse(ChatCompletions, body)
