@@ -148,6 +148,9 @@ func TestLastExchange(t *testing.T) {
 			`{"type":"item_reference","id":"fc"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`, `{"role":"user","content":"two"}`}, []int{0, 3}},
 		{"functions, as they were before tools", ChatCompletions, []string{`{"role":"user","content":"one"}`, `{"role":"assistant","content":"1"}`, `{"role":"user","content":"two"}`,
 			`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}`, `{"role":"function","name":"f","content":"x"}`, `{"role":"user","content":"three"}`}, []int{0, 3, 4, 5}},
+		{"a summary by the API", Responses, []string{`{"role":"user","content":"one"}`, `{"role":"assistant","content":"1"}`, `{"type":"compaction","id":"cmp","encrypted_content":"x"}`, `{"role":"user","content":"two"}`}, []int{0, 2, 3}},
+		{"the same in messages", Messages, []string{`{"role":"user","content":"one"}`, `{"role":"assistant","content":[{"type":"compaction","content":"all of it"},{"type":"text","text":"1"}]}`,
+			`{"role":"user","content":"two"}`, `{"role":"assistant","content":"2"}`, `{"role":"user","content":"three"}`}, []int{0, 1, 4}},
 		{"a greeting comes before all", ChatCompletions, []string{`{"role":"assistant","content":"hello"}`, `{"role":"user","content":"one"}`, `{"role":"assistant","content":"1"}`, `{"role":"user","content":"two"}`}, []int{1, 3}},
 	} {
 		var want []string

@@ -23,6 +23,8 @@ type Outline struct {
 	surface  Surface
 	size     int // of the body, in bytes
 	features Features
+	choices  int64
+	output   int64 // most tokens of all answers, 0 for not said
 	settings settings
 	items    []item // in the order of the body
 	cuts     []cut  // by item
@@ -92,7 +94,7 @@ func (s Surface) Outline(body []byte, e *Envelope) (*Outline, error) {
 	if e.modelAt.absent() || e.modelAt.to > len(body) || e.promptAt.absent() || e.promptAt.to > len(body) {
 		return nil, fmt.Errorf("outline of a %s body: the envelope is not of this body", s)
 	}
-	o := &Outline{surface: s, size: len(body), features: e.Features, whole: true, turns: make([]turn, 1, 8)}
+	o := &Outline{surface: s, size: len(body), features: e.Features, choices: e.Choices, output: e.MaxOutput, whole: true, turns: make([]turn, 1, 8)}
 	o.settings.read(o, body, e)
 	switch {
 	case s != ChatCompletions && s != Messages && s != Responses:
@@ -141,7 +143,7 @@ func (o *Outline) readItems(body []byte, at span) {
 		if it.features[ofImages]+it.features[ofDocuments] > 0 {
 			o.Images, o.LastImages = true, i >= last
 		}
-		it.kept = it.opens && it.turn == 1
+		it.kept = it.kept && !it.calls && !it.results || it.opens && it.turn == 1
 	}
 	for _, c := range o.cuts {
 		o.Images = o.Images || c.kind == cutMedium

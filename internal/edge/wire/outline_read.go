@@ -237,6 +237,8 @@ func (r *outliner) block(it *item, n int, at span) bool {
 		r.longResult(n, content)
 	case "thinking", "redacted_thinking":
 		return it.role == roleAssistant
+	case "compaction": // the API's summary of what it no longer reads
+		it.kept = true
 	default:
 		if it.role != roleAssistant {
 			r.medium(n, at, kind, -1)
@@ -286,6 +288,8 @@ func (r *outliner) response(it *item, n int) {
 		r.thoughts++
 	case "item_reference":
 		r.sealed = true // it may be one of thoughts, or one that is not accepted without
+	case "compaction": // the API's summary of what is gone
+		it.kept = true
 	case "function_call", "custom_tool_call":
 		hasID = true
 		r.call = r.id(r.call, id)
