@@ -185,11 +185,18 @@ func TestOutlineOfAnotherBody(t *testing.T) {
 	}
 }
 
-// More messages than any API takes are not gone into: the memory of an outline
-// is bounded.
+// The memory of an outline is bounded: of more messages, or more parts of one,
+// than an agent says, only the settings are changed.
 func TestOutlineIsBounded(t *testing.T) {
-	body := bodyOf(ChatCompletions, []string{strings.TrimSuffix(strings.Repeat(`{"role":"user"},{"role":"assistant"},`, mostItems), ",")})
-	if got := edited(t, ChatCompletions, body, Edits{MaxTurns: 1, MaxInput: 1, Images: true, Thinking: true, MaxOutput: 5}); got != strings.Replace(body, "9000", "5", 1) {
-		t.Error("the conversation is changed")
+	repeat := func(s string) string { return strings.TrimSuffix(strings.Repeat(s+",", mostItems+1), ",") }
+	for name, parts := range map[string][]string{
+		"messages": {repeat(`{"role":"user"},{"role":"assistant"}`)},
+		"pictures": {`{"role":"user","content":[` + repeat(`{"type":"image_url","image_url":{"url":"u"}}`) + `]}`, `{"role":"user","content":"x"}`},
+		"last":     {`{"role":"user","content":[` + repeat(`{"type":"file"}`) + `]}`},
+	} {
+		body := bodyOf(ChatCompletions, parts)
+		if got := edited(t, ChatCompletions, body, Edits{MaxTurns: 1, MaxInput: 1, Images: true, Thinking: true, MaxOutput: 5}); got != strings.Replace(body, "9000", "5", 1) {
+			t.Errorf("%s: the conversation is changed", name)
+		}
 	}
 }

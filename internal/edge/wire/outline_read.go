@@ -57,6 +57,10 @@ func shifted(base int, at span) span { return span{base + at.from, base + at.to}
 
 // cut adds a cut of an item; less is what is no longer counted.
 func (r *outliner) cut(kind cutKind, n int, at span, with *note, less *Features) {
+	if len(r.cuts) == mostItems {
+		r.over = true
+		return
+	}
 	c := cut{span: at, with: with.with, change: with.features, item: n, within: -1, kind: kind}
 	c.change.less(less)
 	r.cuts = append(r.cuts, c)
