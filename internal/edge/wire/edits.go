@@ -54,6 +54,14 @@ func (o *Outline) Cost(e Edits, weigh Weigh) (input int64, changes bool) {
 	return weigh(&p.have), p.changes || o.changes(&e)
 }
 
+// MaxOutput is Envelope.MaxOutput as it is after the edits.
+func (o *Outline) MaxOutput(e Edits) int64 {
+	if t := o.tune(&e); t.output > 0 {
+		return times(t.output, o.choices)
+	}
+	return o.output
+}
+
 func (o *Outline) changes(e *Edits) bool { return o.tune(e) != tuned{} }
 
 // Edit returns the request with the edits: body itself if they change nothing,

@@ -34,7 +34,7 @@ func agentTalk(s Surface, turns, result int) []byte {
 			default:
 				add(`{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"%s"}`, id, strings.Repeat("gAAA", 100))
 				add(`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"read","arguments":"{\"path\":\"a\"}"}`, id, id)
-				add(`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"read","arguments":"{}"}`, id+1, id+1)
+				add(`{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":"read","arguments":"{}"}`, id, id+1)
 				add(`{"type":"function_call_output","call_id":"call_%d","output":"%s"}`, id, text(result))
 				add(`{"type":"function_call_output","call_id":"call_%d","output":"%s"}`, id+1, text(result))
 			}

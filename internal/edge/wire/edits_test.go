@@ -31,6 +31,9 @@ func edited(t testing.TB, s Surface, body string, edits Edits) string {
 	if after.Features != counted || after.Input != cost {
 		t.Fatalf("cost %d, but the edited body has %d:\n%v\n%v\n%s\n%s", cost, after.Input, counted, after.Features, body, out)
 	}
+	if most := o.MaxOutput(edits); after.MaxOutput != most || after.Choices != e.Choices || after.Model != e.Model || after.Stream != e.Stream {
+		t.Fatalf("MaxOutput %d, but the edited body says %+v: %s", most, after, out)
+	}
 	if changes == (string(out) == body) {
 		t.Fatalf("changes is %t, but %s became %s", changes, body, out)
 	}

@@ -23,6 +23,8 @@ type Outline struct {
 	surface  Surface
 	size     int // of the body, in bytes
 	features Features
+	choices  int64
+	output   int64 // most tokens of all answers, 0 for not said
 	settings settings
 	items    []item // in the order of the body
 	cuts     []cut  // by item
@@ -82,8 +84,8 @@ const (
 	cutResult                 // a long result of a tool
 )
 
-// mostItems bounds the memory of an outline, at some hundred bytes each. A
-// longer conversation is beyond what the APIs accept, and is not trimmed.
+// mostItems bounds the items and the cuts of an outline, and so its memory, at
+// some hundred bytes each. Of a conversation with more only the settings change.
 const mostItems = 1 << 14
 
 // Outline looks over a body that Parse has accepted. e must come from a Parse of
@@ -92,7 +94,7 @@ func (s Surface) Outline(body []byte, e *Envelope) (*Outline, error) {
 	if e.modelAt.absent() || e.modelAt.to > len(body) || e.promptAt.absent() || e.promptAt.to > len(body) {
 		return nil, fmt.Errorf("outline of a %s body: the envelope is not of this body", s)
 	}
-	o := &Outline{surface: s, size: len(body), features: e.Features, whole: true, turns: make([]turn, 1, 8)}
+	o := &Outline{surface: s, size: len(body), features: e.Features, choices: e.Choices, output: e.MaxOutput, whole: true, turns: make([]turn, 1, 8)}
 	o.settings.read(o, body, e)
 	switch {
 	case s != ChatCompletions && s != Messages && s != Responses:
@@ -108,6 +110,7 @@ func (s Surface) Outline(body []byte, e *Envelope) (*Outline, error) {
 type outliner struct {
 	*Outline
 	body    []byte
+	over    bool           // it is more than can be held
 	words   bool           // the last item that is not the system's is words of the user
 	thinks  int            // the last turn with an item of thoughts
 	called  map[uint64]int // the item of each call, by the hash of its id
@@ -127,11 +130,16 @@ func (o *Outline) readItems(body []byte, at span) {
 	r := outliner{Outline: o, body: body, thinks: -1, hashing: maphash.MakeSeed()}
 	o.items = make([]item, 0, min((at.to-at.from)/1024+8, 1024))
 	for l := elementsOf(body, at); l.next(); {
-		if len(o.items) == mostItems || len(o.cuts)+len(r.pairs) > mostItems {
-			o.items, o.cuts, o.turns, o.whole, o.UserTurns = nil, nil, nil, false, 0
-			return
+		if r.over = r.over || len(o.items) == mostItems; r.over {
+			break
 		}
 		r.item(l.value)
+	}
+	if r.over {
+		o.items, o.cuts, o.turns, o.whole, o.Thinking = nil, nil, nil, false, false
+		o.Images = o.features[ofImages]+o.features[ofDocuments] > 0
+		o.LastImages = o.Images // maybe
+		return
 	}
 	o.UserTurns, o.TurnBegins = len(o.turns)-1, r.words
 	o.sealed = o.sealed || o.thoughts == len(o.items)
@@ -141,7 +149,7 @@ func (o *Outline) readItems(body []byte, at span) {
 		if it.features[ofImages]+it.features[ofDocuments] > 0 {
 			o.Images, o.LastImages = true, i >= last
 		}
-		it.kept = it.opens && it.turn == 1
+		it.kept = it.kept && !it.calls && !it.results || it.opens && it.turn == 1
 	}
 	for _, c := range o.cuts {
 		o.Images = o.Images || c.kind == cutMedium
@@ -194,6 +202,9 @@ func (r *outliner) item(at span) {
 // measure counts an item. What is counted of its long results is known already:
 // they are most of what agents send, and need not be gone over twice.
 func (r *outliner) measure(it *item) {
+	if r.over {
+		return
+	}
 	raw := it.of(r.body)
 	if len(r.long) > 0 {
 		r.rest = r.rest[:0]
@@ -216,16 +227,18 @@ func (r *outliner) measure(it *item) {
 // pair notes the calls of an item, and finds those that its results answer. The
 // turns between the two belong together.
 func (r *outliner) pair(it *item, n int) {
+	first := it.turn
 	for _, id := range r.result {
 		at, found := r.called[id]
 		if !found {
-			r.pairs = append(r.pairs, pair{-1, n})
-			continue
+			at = -1
+		} else {
+			first = min(first, r.items[at].turn)
 		}
 		r.pairs = append(r.pairs, pair{at, n})
-		for t := r.items[at].turn + 1; t <= it.turn; t++ {
-			r.turns[t].joined = true
-		}
+	}
+	for t := first + 1; t <= it.turn; t++ {
+		r.turns[t].joined = true
 	}
 	if r.called == nil && len(r.call) > 0 {
 		r.called = map[uint64]int{}

@@ -57,6 +57,10 @@ func shifted(base int, at span) span { return span{base + at.from, base + at.to}
 
 // cut adds a cut of an item; less is what is no longer counted.
 func (r *outliner) cut(kind cutKind, n int, at span, with *note, less *Features) {
+	if len(r.cuts) == mostItems {
+		r.over = true
+		return
+	}
 	c := cut{span: at, with: with.with, change: with.features, item: n, within: -1, kind: kind}
 	c.change.less(less)
 	r.cuts = append(r.cuts, c)
@@ -237,6 +241,8 @@ func (r *outliner) block(it *item, n int, at span) bool {
 		r.longResult(n, content)
 	case "thinking", "redacted_thinking":
 		return it.role == roleAssistant
+	case "compaction": // the API's summary of what it no longer reads
+		it.kept = true
 	default:
 		if it.role != roleAssistant {
 			r.medium(n, at, kind, -1)
@@ -286,6 +292,8 @@ func (r *outliner) response(it *item, n int) {
 		r.thoughts++
 	case "item_reference":
 		r.sealed = true // it may be one of thoughts, or one that is not accepted without
+	case "compaction": // the API's summary of what is gone
+		it.kept = true
 	case "function_call", "custom_tool_call":
 		hasID = true
 		r.call = r.id(r.call, id)

@@ -41,7 +41,7 @@ func (o *Outline) plan(p *plan, e *Edits, weigh Weigh) {
 			}
 		}
 	}
-	if e.MaxInput > 0 && o.whole && o.UserTurns > 0 && weigh(&p.have) > e.MaxInput {
+	if e.MaxInput > 0 && o.whole && weigh(&p.have) > e.MaxInput {
 		o.trim(p, e.MaxInput, weigh)
 	}
 }
