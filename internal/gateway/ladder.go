@@ -82,7 +82,7 @@ func (x *exchange) shapes(r *admit.Request) {
 				_, changes = x.outline.Cost(only(rung), x.weigh(pool))
 			}
 			if shape.Changes = changes; changes {
-				edits, shape.Input, shape.MaxOutput = next, input, x.capped(shape.MaxOutput, next.MaxOutput)
+				edits, shape.Input, shape.MaxOutput = next, input, x.outline.MaxOutput(next)
 			}
 		}
 		r.Rungs[i] = shape
@@ -106,17 +106,6 @@ func (x *exchange) outlined() bool {
 func (x *exchange) weigh(pool string) wire.Weigh {
 	name, _ := x.state.config.ModelOf(pool)
 	return func(f *wire.Features) int64 { return x.g.tokens.Tokens(name, f) }
-}
-
-// capped is the caller's cap over all choices, lowered to a cap of one.
-func (x *exchange) capped(most, each int64) int64 {
-	if each == 0 {
-		return most
-	}
-	if all := each * max(x.envelope.Choices, 1); most == 0 || all < most {
-		return all
-	}
-	return most
 }
 
 // merge adds what a rung does to the edits; the stricter counts.
