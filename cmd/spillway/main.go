@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/spillway-llm/spillway/internal/edge/store"
 	"github.com/spillway-llm/spillway/internal/sim"
 )
 
@@ -24,6 +25,7 @@ type cli struct {
 	Tune    tuneCmd    `cmd:"" help:"Find the load from which lateness cascades, and print thresholds that follow from it as a patch for the configuration."`
 	Replay  replayCmd  `cmd:"" help:"Tell a fresh decision core what a gateway recorded, and check that it decides the same."`
 	Demo    demoCmd    `cmd:"" help:"Run the same overload with and without the gateway, and compare."`
+	Usage   usageCmd   `cmd:"" help:"Sum up what requests used and cost, from the ledger of a gateway."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
@@ -50,7 +52,7 @@ func deciders() string {
 
 func main() {
 	var c cli
-	parser := kong.Must(&c, kong.Name("spillway"), kong.Vars{"deciders": deciders()}, kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+	parser := kong.Must(&c, kong.Name("spillway"), kong.Vars{"deciders": deciders(), "dimensions": strings.Join(store.DimensionNames(), ", ")}, kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Description("An LLM API gateway that stays up under overload.\n\n"+
 			"Try it:  spillway serve      then  curl http://127.0.0.1:8080/v1/models\n"+
 			"         spillway demo       shows what it does under overload"))

@@ -10,8 +10,10 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/edge/store"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/gateway"
 	"github.com/spillway-llm/spillway/internal/mock"
@@ -34,7 +36,12 @@ models:
     deployments: [{provider: simulated, model: chat, concurrency: 16}]
   "*":
     deployments: [{provider: simulated, concurrency: 16}]
+ledger: {enabled: false}
 `
+
+// ledgerTime is for what the spool still holds to reach the database at the end.
+// What does not is there at the next start.
+const ledgerTime = 5 * time.Second
 
 func (c *serveCmd) Run(ctx context.Context) error {
 	logger := telemetry.NewLogger(os.Stderr)
@@ -69,6 +76,20 @@ func (c *serveCmd) Run(ctx context.Context) error {
 		defer f.Close()
 		options.Record = f
 	}
+	if cfg.Ledger.Enabled {
+		l, err := openLedger(ctx, cfg, log)
+		if err != nil {
+			return usageError{err}
+		}
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.Background(), ledgerTime)
+			defer cancel()
+			if err := l.Close(ctx); err != nil {
+				log.Warn("close the ledger: what it holds is written at the next start", "error", err.Error())
+			}
+		}()
+		options.Ledger = l
+	}
 	g, err := gateway.New(cfg, options)
 	if err != nil {
 		return usageError{err}
@@ -89,6 +110,12 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	defer cancel()
 	go c.reload(ctx, g, log, changed)
 	return g.Serve(ctx, public, ops)
+}
+
+func openLedger(ctx context.Context, c *config.Config, log *slog.Logger) (*store.Ledger, error) {
+	return store.Open(ctx, store.Options{
+		Directory: c.Ledger.Directory, Postgres: string(c.Ledger.Postgres), Keep: c.Ledger.Keep, Spool: int64(c.Ledger.Spool), Log: log,
+	})
 }
 
 // loaded is one reading of the file.

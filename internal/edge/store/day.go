@@ -37,3 +37,8 @@ func (d date) begins(zone *time.Location) time.Time {
 	i := sort.Search(span, func(i int) bool { return !dayOf(time.Unix(start+int64(i), 0).In(zone)).before(d) })
 	return time.Unix(start+int64(i), 0).UTC()
 }
+
+// DayStart is the first second of a day of the calendar in a zone.
+func DayStart(year int, month time.Month, day int, zone *time.Location) time.Time {
+	return dayOf(time.Date(year, month, day, 12, 0, 0, 0, time.UTC)).begins(zone)
+}
