@@ -56,10 +56,10 @@ var alarmNames = [NumAlarms]string{"calm", "fast", "soft", "exhausted"}
 func (a Alarm) String() string { return alarmNames[a] }
 
 const (
-	paceParts  = 1440 // of a span is what its pace is seen over
-	alertCalls = 3    // fewer requests in a minute are no loop
-	alertShare = 100  // an alert needs this part of a limit spent
-	calmer     = 20   // a mark is passed no more below it by this part of it
+	paceParts  = 144 // of a span is what its pace is seen over
+	alertCalls = 3   // fewer requests in a minute are no loop
+	alertShare = 100 // an alert needs this part of a limit spent
+	calmer     = 20  // a mark is passed no more below it by this part of it
 )
 
 func newAccount(now time.Time, s Scope, tenant, name string, b *Budget) *account {

@@ -56,9 +56,9 @@ type Budget struct {
 	// Default Soft for speculative, 100 for the others. Nothing passes 100.
 	Hold [NumClasses]int
 	// Pace is how many times faster than evenly the limit of a day or a month
-	// may be spent, seen over a 1,440th of it: a minute of a day, half an hour
-	// of a month. What is faster is slowed. Default 24; negative means no
-	// such bound.
+	// may be spent, seen over a 144th of it: ten minutes of a day, five hours of
+	// a month. What is faster is slowed. Default 24, a sixth of the limit at
+	// once; negative means no such bound.
 	Pace int
 	// Alert is how many times faster than evenly it may be spent, seen over a
 	// minute, before an operator is told. Default 8; negative means never.

@@ -109,7 +109,7 @@ func streamPolicy(variant byte) *Policy {
 			Key: Budget{Limits: [NumSpans]int64{Hour: 200_000}, Raised: Override{Limits: [NumSpans]int64{Hour: 400_000}, Until: t0.Add(time.Minute)}},
 		}
 		p.Tenants[1].Budgets = Budgets{
-			Models: map[string]Budget{"": {Limits: [NumSpans]int64{Day: 100_000, Month: 500_000}, Pace: 300}}, Session: Budget{Limits: [NumSpans]int64{Hour: 50_000}},
+			Models: map[string]Budget{"": {Limits: [NumSpans]int64{Day: 100_000, Month: 500_000}, Pace: 20}}, Session: Budget{Limits: [NumSpans]int64{Hour: 50_000}},
 		}
 		if variant == 11 {
 			p.Tenants[0].Budgets.All = Budget{}
@@ -359,7 +359,7 @@ func randomStream(seed uint64, n int) []byte {
 func TestStreamReach(t *testing.T) {
 	seen := map[Stage]int{}
 	for seed := range uint64(100) {
-		data := randomStream(seed, 9000)
+		data := randomStream(seed, 14_000)
 		ds := playStream(data, false)
 		for _, d := range ds {
 			seen[d.Stage]++
