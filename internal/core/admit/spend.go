@@ -76,8 +76,11 @@ var scopeWords = [NumScopes]string{"the budget", "the tenant's budget", "the ten
 var limitTexts = func() (t [NumScopes][NumSpans][2]string) {
 	for s := range t {
 		for span := range t[s] {
-			name := Span(span).String()
-			t[s][span] = [2]string{scopeWords[s] + " of a " + name, "the pace of " + scopeWords[s] + " of a " + name}
+			name := scopeWords[s] + " of a " + Span(span).String()
+			if Span(span) == Hour {
+				name = scopeWords[s] + " of an hour"
+			}
+			t[s][span] = [2]string{name, "the pace of " + name}
 		}
 	}
 	return t

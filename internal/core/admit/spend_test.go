@@ -35,7 +35,7 @@ func TestBudgetIsHeldAndSettled(t *testing.T) {
 	d.run(0, r)        // and the rest
 	got := d.offer(0, r)
 	d.is(got, Reject, StageSpend)
-	if !got.NoRetry || got.Figure != 1000 || got.Bound != 1000 || got.Limit != "the tenant's budget of a hour" {
+	if !got.NoRetry || got.Figure != 1000 || got.Bound != 1000 || got.Limit != "the tenant's budget of an hour" {
 		t.Errorf("told %+v", got)
 	}
 	d.paid(time.Second, one, 120) // it was cheaper than was held: 380 are free again
@@ -166,13 +166,13 @@ func TestBudgetsOfKeysUsersSessionsAndModels(t *testing.T) {
 	r.Session = "t"
 	d.run(0, r)
 	r.Session = ""
-	refused(r, "the user's budget of a hour")
+	refused(r, "the user's budget of an hour")
 	r.User = ""
 	d.run(0, r)
-	refused(r, "the key's budget of a hour")
+	refused(r, "the key's budget of an hour")
 	r.Key = "other"
 	d.run(0, r)
-	refused(r, "the tenant's budget for the model of a hour")
+	refused(r, "the tenant's budget for the model of an hour")
 }
 
 func TestSpeculativeGoesFirst(t *testing.T) {
