@@ -115,3 +115,24 @@ func TestDocumentsNameRealMetrics(t *testing.T) {
 		}
 	}
 }
+
+// Every field of the request log is in the documentation.
+func TestLogFieldsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("log.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := regexp.MustCompile(`\bl\.[a-z]+\("([a-z_.]+)"`).FindAllSubmatch(source, -1)
+	if len(fields) < 40 {
+		t.Errorf("only %d fields found", len(fields))
+	}
+	for _, f := range fields {
+		if !bytes.Contains(doc, []byte("`"+string(f[1])+"`")) {
+			t.Errorf("docs/operating.md does not name %s", f[1])
+		}
+	}
+}
