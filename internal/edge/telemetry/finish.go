@@ -45,6 +45,32 @@ func ParseFinish(word string) Finish {
 	return FinishOther
 }
 
+// asAsked is the place of what was not degraded where degraded traffic is told
+// apart. The places after it are the kinds of rungs, in order.
+const (
+	asAsked     = 0
+	numDegraded = 1 + admit.NumRungKinds
+)
+
+// degraded is the place of the request: that of its lowest rung. What was
+// refused was not degraded, whatever it was looked at with.
+func (r *Record) degraded() int {
+	switch {
+	case r.Recalled && r.Decision.Verdict == admit.Recall:
+		return 1 + int(admit.RungRecent)
+	case len(r.Rungs) > 0 && (r.ran || r.Recalled):
+		return 1 + int(r.Lowest)
+	}
+	return asAsked
+}
+
+func degradedLabel(place int) string {
+	if place == asAsked {
+		return "none"
+	}
+	return admit.RungKind(place - 1).String()
+}
+
 // recalledFresh is an answer that the caller took for as good as a new one;
 // recalledStale is one in place of a refusal.
 const recalledFresh, recalledStale = 0, 1

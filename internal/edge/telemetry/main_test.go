@@ -18,6 +18,7 @@ var names = Names{
 	Models:      []string{"chat", "embed"},
 	Deployments: []string{"gpu/big", "hosted/big"},
 	Kinds:       []string{"ok", "status", "dial", "reset"},
+	Rungs:       []string{"no-tools", "half-context", "small", "recent"},
 }
 
 // newRecord is a streamed chat request of the tenant bank.
