@@ -47,6 +47,7 @@ func metrics(t *testing.T) (names []string, lines map[string]string) {
 	m := NewMetrics(&d)
 	m.WatchQueues(func() []PoolState { return nil })
 	m.WatchUpstreams(func() []UpstreamState { return nil })
+	m.WatchMoney(func() (s MoneyState) { return s })
 	lines = map[string]string{}
 	for _, text := range d.descs {
 		f := descForm.FindStringSubmatch(text)

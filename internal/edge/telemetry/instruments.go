@@ -49,6 +49,7 @@ type instruments struct {
 
 	costs             *prometheus.CounterVec
 	unpricedRequests  *prometheus.CounterVec
+	alarms            *prometheus.CounterVec
 	rungs             *prometheus.CounterVec
 	recalls           *prometheus.CounterVec
 	finishes          *prometheus.CounterVec
@@ -109,6 +110,8 @@ func newInstruments(reg prometheus.Registerer) instruments {
 		costs: counter("cost_dollars_total", "Cost of requests by the configured prices, as far as there are any.", "tenant", "model"),
 		unpricedRequests: counter("unpriced_requests_total",
 			"Requests of which some tokens have no configured price: their cost is not, or not all, in any sum or budget.", "tenant", "model"),
+		alarms: counter("budget_alarms_total",
+			"Changes of how serious the state of a budget is, by whose it is and by what it came to; calm is an end of an alarm.", "scope", "alarm"),
 		rungs: counter("degraded_requests_total",
 			"Requests that were served degraded, by rung of the ladder; one of two rungs counts in both.", "model", "rung"),
 		recalls: counter("recalled_total",
