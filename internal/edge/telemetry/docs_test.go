@@ -48,6 +48,7 @@ func metrics(t *testing.T) (names []string, lines map[string]string) {
 	m.WatchQueues(func() []PoolState { return nil })
 	m.WatchUpstreams(func() []UpstreamState { return nil })
 	m.WatchMoney(func() (s MoneyState) { return s })
+	m.WatchLadder(func() []LadderState { return nil })
 	lines = map[string]string{}
 	for _, text := range d.descs {
 		f := descForm.FindStringSubmatch(text)

@@ -53,6 +53,7 @@ type instruments struct {
 	rungs             *prometheus.CounterVec
 	recalls           *prometheus.CounterVec
 	finishes          *prometheus.CounterVec
+	steps             *prometheus.CounterVec
 	degradedDurations *prometheus.HistogramVec
 	degradedTTFTs     *prometheus.HistogramVec
 }
@@ -119,6 +120,8 @@ func newInstruments(reg prometheus.Registerer) instruments {
 		finishes: counter("finish_reasons_total",
 			"Answers by why they ended, degraded ones apart by the kind of their lowest rung: what degradation does to them.",
 			"model", "degraded", "reason"),
+		steps: counter("ladder_steps_total",
+			"Changes of level of a model's ladder; down is to cheaper answers.", "model", "class", "direction"),
 		degradedDurations: histogram("degraded_duration_seconds",
 			"Time from arrival to the end, for degraded requests that were answered, by the kind of their lowest rung.",
 			durationBuckets, "model", "kind"),
@@ -161,7 +164,7 @@ func (i *instruments) forget(old, next *catalogue) {
 	forgetLabel("model", old.models.labels, next.models.labels,
 		i.requests.MetricVec, i.tokens.MetricVec, i.drops.MetricVec, i.depths.MetricVec, i.predictedWaits.MetricVec,
 		i.realWaits.MetricVec, i.waitErrors.MetricVec, i.waitRatios.MetricVec, i.durations.MetricVec, i.ttfts.MetricVec, i.tpots.MetricVec,
-		i.costs.MetricVec, i.unpricedRequests.MetricVec, i.rungs.MetricVec, i.recalls.MetricVec, i.finishes.MetricVec,
+		i.costs.MetricVec, i.unpricedRequests.MetricVec, i.rungs.MetricVec, i.recalls.MetricVec, i.finishes.MetricVec, i.steps.MetricVec,
 		i.degradedDurations.MetricVec, i.degradedTTFTs.MetricVec)
 	forgetLabel("rung", old.rungs.labels, next.rungs.labels, i.rungs.MetricVec)
 	forgetLabel("deployment", old.deployments.labels, next.deployments.labels,
