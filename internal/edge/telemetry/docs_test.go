@@ -49,6 +49,8 @@ func metrics(t *testing.T) (names []string, lines map[string]string) {
 	m.WatchUpstreams(func() []UpstreamState { return nil })
 	m.WatchMoney(func() (s MoneyState) { return s })
 	m.WatchLadder(func() []LadderState { return nil })
+	m.WatchLedger(func() (s LedgerState) { return s })
+	m.WatchAnswers(func() (s AnswersState) { return s })
 	lines = map[string]string{}
 	for _, text := range d.descs {
 		f := descForm.FindStringSubmatch(text)
