@@ -98,6 +98,11 @@ func TestWhatCountsAsDegraded(t *testing.T) {
 			spillway_degraded_requests_total{model="chat",rung="recent"} 1
 			spillway_degraded_duration_seconds_sum{kind="recent",model="chat"} 2
 			spillway_finish_reasons_total{degraded="recent",model="chat",reason="stop"} 1`, "spillway_tokens_total"},
+		{"the same, where nobody said by which rung", func(m *Metrics, r *Record) {
+			m.Decided(r, &recall)
+			r.Recalled, r.Total = true, 2*time.Second
+			m.Finished(r)
+		}, `spillway_degraded_duration_seconds_sum{kind="recent",model="chat"} 2`, "spillway_request_duration"},
 		{"no answer: no reason for its end", func(m *Metrics, r *Record) {
 			m.Decided(r, &runIt)
 			r.Outcome = Failed
@@ -174,6 +179,28 @@ func TestRungsOverAReload(t *testing.T) {
 	for s := range gather(t, reg) {
 		if strings.Contains(s, "no-tools") || strings.Contains(s, "made-up") {
 			t.Errorf("%s", s)
+		}
+	}
+}
+
+// Whatever was told of a tenant or a model that is gone is exported no more.
+func TestWhatIsForgotten(t *testing.T) {
+	for gone, next := range map[string]Names{
+		`"bank"`: {Tenants: []string{"shop"}, Models: names.Models, Rungs: names.Rungs},
+		`"chat"`: {Tenants: names.Tenants, Models: []string{"embed"}, Rungs: names.Rungs},
+	} {
+		m, reg := setup(t)
+		r := newRecord()
+		m.Decided(r, &runIt)
+		m.Attempted(r, &Attempt{Deployment: "gpu/big", Kind: "ok", Status: 200, OK: true})
+		answer(r)
+		r.Rungs, r.Lowest, r.Priced, r.Recalled = []string{"small"}, admit.RungModel, false, true
+		m.Finished(r)
+		m.Configure(next)
+		for s := range gather(t, reg) {
+			if strings.Contains(s, gone) {
+				t.Errorf("%s", s)
+			}
 		}
 	}
 }
