@@ -23,6 +23,22 @@ func BenchmarkFinished(b *testing.B) {
 	}
 }
 
+// A request that went down two rungs, at a price that is not known.
+func BenchmarkFinishedDegraded(b *testing.B) {
+	m := NewMetrics(prometheus.NewRegistry())
+	m.Configure(names)
+	r := newRecord()
+	m.Decided(r, &runIt)
+	m.Attempted(r, &Attempt{Deployment: "gpu/big", Kind: "ok", Status: 200, OK: true})
+	answer(r)
+	r.Rungs, r.Lowest, r.Priced = []string{"no-tools", "small"}, admit.RungModel, false
+	b.ReportAllocs()
+	for b.Loop() {
+		r.series = series{}
+		m.Finished(r)
+	}
+}
+
 // The whole life of a request that waited: every observation there is.
 func BenchmarkRequest(b *testing.B) {
 	m := NewMetrics(prometheus.NewRegistry())

@@ -47,6 +47,10 @@ func metrics(t *testing.T) (names []string, lines map[string]string) {
 	m := NewMetrics(&d)
 	m.WatchQueues(func() []PoolState { return nil })
 	m.WatchUpstreams(func() []UpstreamState { return nil })
+	m.WatchMoney(func() (s MoneyState) { return s })
+	m.WatchLadder(func() []LadderState { return nil })
+	m.WatchLedger(func() (s LedgerState) { return s })
+	m.WatchAnswers(func() (s AnswersState) { return s })
 	lines = map[string]string{}
 	for _, text := range d.descs {
 		f := descForm.FindStringSubmatch(text)
@@ -112,6 +116,27 @@ func TestDocumentsNameRealMetrics(t *testing.T) {
 			if !slices.Contains(names, w) && !slices.Contains(names, base) {
 				t.Errorf("%s: there is no metric %s", filepath.Base(f), w)
 			}
+		}
+	}
+}
+
+// Every field of the request log is in the documentation.
+func TestLogFieldsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("log.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := regexp.MustCompile(`\bl\.[a-z]+\("([a-z_.]+)"`).FindAllSubmatch(source, -1)
+	if len(fields) < 40 {
+		t.Errorf("only %d fields found", len(fields))
+	}
+	for _, f := range fields {
+		if !bytes.Contains(doc, []byte("`"+string(f[1])+"`")) {
+			t.Errorf("docs/operating.md does not name %s", f[1])
 		}
 	}
 }

@@ -13,8 +13,9 @@ const (
 	byCaller, byGateway           = 0, 1
 	droppedLate, droppedCancelled = 0, 1
 
-	inputTokens, outputTokens, cachedTokens = 0, 1, 2
-	numDirections                           = 3
+	inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens = 0, 1, 2, 3, 4
+
+	numDirections = 5
 
 	numVerdicts = admit.NumVerdicts
 )
@@ -22,7 +23,7 @@ const (
 var (
 	retryNames     = [2]string{"caller", "gateway"}
 	dropNames      = [2]string{"late", "cancelled"}
-	directionNames = [numDirections]string{"input", "output", "cached"}
+	directionNames = [numDirections]string{"input", "output", "cached", "cache_write", "reasoning"}
 )
 
 // The functions below give the handle of one series: from its place in the
@@ -70,6 +71,19 @@ func (i *instruments) addTokens(s *series, direction int, n int64) {
 	}).Add(float64(n))
 }
 
+// dollars of micro-dollars.
+func dollars(n int64) float64 { return float64(n) / 1e6 }
+
+func (i *instruments) cost(s *series) prometheus.Counter {
+	return s.usage().cost.get(func() prometheus.Counter { return i.costs.WithLabelValues(s.tenant.label, s.model.label) })
+}
+
+func (i *instruments) unpriced(s *series) prometheus.Counter {
+	return s.usage().unpriced.get(func() prometheus.Counter {
+		return i.unpricedRequests.WithLabelValues(s.tenant.label, s.model.label)
+	})
+}
+
 func (i *instruments) queueDepth(m *modelSeries, c admit.Class) prometheus.Observer {
 	return m.depth[c].get(func() prometheus.Observer { return i.depths.WithLabelValues(m.label, c.String()) })
 }
@@ -104,6 +118,34 @@ func (i *instruments) tpot(m *modelSeries) prometheus.Observer {
 
 func (i *instruments) dropped(m *modelSeries, why int) prometheus.Counter {
 	return m.dropped[why].get(func() prometheus.Counter { return i.drops.WithLabelValues(m.label, dropNames[why]) })
+}
+
+func (i *instruments) rung(s *series, name string) prometheus.Counter {
+	r := s.names.rung(name)
+	return s.model.rungs[r.nr].get(func() prometheus.Counter { return i.rungs.WithLabelValues(s.model.label, r.label) })
+}
+
+func (i *instruments) recalled(m *modelSeries, why int) prometheus.Counter {
+	return m.recalled[why].get(func() prometheus.Counter { return i.recalls.WithLabelValues(m.label, recalledNames[why]) })
+}
+
+func (i *instruments) finish(m *modelSeries, place int, f Finish) prometheus.Counter {
+	f = min(f, FinishOther)
+	return m.degraded[place].finishes[f].get(func() prometheus.Counter {
+		return i.finishes.WithLabelValues(m.label, degradedLabel(place), f.String())
+	})
+}
+
+func (i *instruments) degradedDuration(m *modelSeries, place int) prometheus.Observer {
+	return m.degraded[place].duration.get(func() prometheus.Observer {
+		return i.degradedDurations.WithLabelValues(m.label, degradedLabel(place))
+	})
+}
+
+func (i *instruments) degradedTTFT(m *modelSeries, place int) prometheus.Observer {
+	return m.degraded[place].ttft.get(func() prometheus.Observer {
+		return i.degradedTTFTs.WithLabelValues(m.label, degradedLabel(place))
+	})
 }
 
 func (i *instruments) attempt(d *deploymentSeries, names *catalogue, a *Attempt) prometheus.Counter {

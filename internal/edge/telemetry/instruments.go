@@ -46,6 +46,16 @@ type instruments struct {
 	scaleUps       *prometheus.CounterVec
 	inFlight       prometheus.Gauge
 	lastReload     prometheus.Gauge
+
+	costs             *prometheus.CounterVec
+	unpricedRequests  *prometheus.CounterVec
+	alarms            *prometheus.CounterVec
+	rungs             *prometheus.CounterVec
+	recalls           *prometheus.CounterVec
+	finishes          *prometheus.CounterVec
+	steps             *prometheus.CounterVec
+	degradedDurations *prometheus.HistogramVec
+	degradedTTFTs     *prometheus.HistogramVec
 }
 
 func newInstruments(reg prometheus.Registerer) instruments {
@@ -82,7 +92,7 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			"Requests let through only because admission observes, and does not enforce.", "class", "tenant"),
 		requests: counter("requests_total", "Requests that ended, by how.", "tenant", "model", "outcome"),
 		tokens: counter("tokens_total",
-			"Tokens of requests that were sent upstream, as the upstream counted them or else estimated. Input includes cached.",
+			"Tokens of requests that were sent upstream, as the upstream counted them or else estimated. Input includes cached and cache_write, output includes reasoning.",
 			"tenant", "model", "direction"),
 		retries: counter("retries_total",
 			"Retries, by who made them and whether they were allowed or refused. A caller's are those it marked as such.",
@@ -98,6 +108,26 @@ func newInstruments(reg prometheus.Registerer) instruments {
 		opened: counter("breaker_opened_total", "Openings of the breaker of a deployment, by reason. A probe that fails is none.", "deployment", "reason"),
 		scaleUps: counter("scale_up_total",
 			"Times that a call took so long that more capacity is needed, at most one a minute.", "deployment"),
+		costs: counter("cost_dollars_total", "Cost of requests by the configured prices, as far as there are any.", "tenant", "model"),
+		unpricedRequests: counter("unpriced_requests_total",
+			"Requests of which some tokens have no configured price: their cost is not, or not all, in any sum or budget.", "tenant", "model"),
+		alarms: counter("budget_alarms_total",
+			"Changes of how serious the state of a budget is, by whose it is and by what it came to; calm is an end of an alarm.", "scope", "alarm"),
+		rungs: counter("degraded_requests_total",
+			"Requests that were served degraded, by rung of the ladder; one of two rungs counts in both.", "model", "rung"),
+		recalls: counter("recalled_total",
+			"Requests answered from the answer cache: fresh where the caller takes that at any time, stale in place of a refusal.", "model", "why"),
+		finishes: counter("finish_reasons_total",
+			"Answers by why they ended, degraded ones apart by the kind of their lowest rung: what degradation does to them.",
+			"model", "degraded", "reason"),
+		steps: counter("ladder_steps_total",
+			"Changes of level of a model's ladder; down is to cheaper answers.", "model", "class", "direction"),
+		degradedDurations: histogram("degraded_duration_seconds",
+			"Time from arrival to the end, for degraded requests that were answered, by the kind of their lowest rung.",
+			durationBuckets, "model", "kind"),
+		degradedTTFTs: histogram("degraded_ttft_seconds",
+			"Time from arrival to the first token passed on, for streamed answers that were degraded, by the kind of their lowest rung.",
+			ttftBuckets, "model", "kind"),
 		reloads: counter("config_reloads_total", "Readings of the configuration, applied or refused.", "result"),
 		depths: histogram("queue_depth",
 			"Waiting requests of the same model and class, as each request found them on arrival.", depthBuckets, "model", "class"),
@@ -110,11 +140,12 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			errorBuckets, "model"),
 		waitRatios: histogram("wait_error_ratio",
 			"Real wait over predicted wait, for requests that were queued and dispatched.", ratioBuckets, "model"),
-		durations: histogram("request_duration_seconds", "Time from arrival to the end of the request.", durationBuckets, "model", "outcome"),
+		durations: histogram("request_duration_seconds",
+			"Time from arrival to the end of the request. Degraded requests and answers from the cache are not in it.", durationBuckets, "model", "outcome"),
 		ttfts: histogram("time_to_first_token_seconds",
-			"Time from arrival to the first token passed on, for streamed answers.", ttftBuckets, "model"),
+			"Time from arrival to the first token passed on, for streamed answers. Degraded ones and those from the cache are not in it.", ttftBuckets, "model"),
 		tpots: histogram("time_per_output_token_seconds",
-			"Mean time between output tokens after the first, for streamed answers.", tpotBuckets, "model"),
+			"Mean time between output tokens after the first, for streamed answers. Degraded ones and those from the cache are not in it.", tpotBuckets, "model"),
 		services: histogram("upstream_service_seconds",
 			"Time from dispatch to the end of an upstream call, by whether its answer was complete and good.",
 			durationBuckets, "deployment", "ok"),
@@ -128,10 +159,14 @@ func newInstruments(reg prometheus.Registerer) instruments {
 // forget deletes the series of names that were exported before and are no more.
 func (i *instruments) forget(old, next *catalogue) {
 	forgetLabel("tenant", old.tenants.labels, next.tenants.labels,
-		i.decisions.MetricVec, i.wouldRefuses.MetricVec, i.requests.MetricVec, i.tokens.MetricVec, i.retries.MetricVec)
+		i.decisions.MetricVec, i.wouldRefuses.MetricVec, i.requests.MetricVec, i.tokens.MetricVec, i.retries.MetricVec,
+		i.costs.MetricVec, i.unpricedRequests.MetricVec)
 	forgetLabel("model", old.models.labels, next.models.labels,
 		i.requests.MetricVec, i.tokens.MetricVec, i.drops.MetricVec, i.depths.MetricVec, i.predictedWaits.MetricVec,
-		i.realWaits.MetricVec, i.waitErrors.MetricVec, i.waitRatios.MetricVec, i.durations.MetricVec, i.ttfts.MetricVec, i.tpots.MetricVec)
+		i.realWaits.MetricVec, i.waitErrors.MetricVec, i.waitRatios.MetricVec, i.durations.MetricVec, i.ttfts.MetricVec, i.tpots.MetricVec,
+		i.costs.MetricVec, i.unpricedRequests.MetricVec, i.rungs.MetricVec, i.recalls.MetricVec, i.finishes.MetricVec, i.steps.MetricVec,
+		i.degradedDurations.MetricVec, i.degradedTTFTs.MetricVec)
+	forgetLabel("rung", old.rungs.labels, next.rungs.labels, i.rungs.MetricVec)
 	forgetLabel("deployment", old.deployments.labels, next.deployments.labels,
 		i.opened.MetricVec, i.scaleUps.MetricVec, i.attempts.MetricVec, i.wastedSeconds.MetricVec, i.services.MetricVec, i.firsts.MetricVec)
 }

@@ -36,15 +36,36 @@ func (l *line) text(k, v string) {
 		return
 	}
 	l.key(k)
+	*l = append(*l, '"')
+	l.inside(v)
+	*l = append(*l, '"')
+}
+
+// list writes names, with commas between them, as one text.
+func (l *line) list(k string, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	l.key(k)
+	*l = append(*l, '"')
+	for i, v := range names {
+		if i > 0 {
+			*l = append(*l, ',')
+		}
+		l.inside(v)
+	}
+	*l = append(*l, '"')
+}
+
+// inside writes what stands between the quotes of a text.
+func (l *line) inside(v string) {
 	v = clip(v, maxText)
 	if !plain(v) {
 		quoted, _ := json.Marshal(strings.Map(visible, v)) // a string always has a form; bad UTF-8 is replaced
-		*l = append(*l, quoted...)
+		*l = append(*l, quoted[1:len(quoted)-1]...)
 		return
 	}
-	*l = append(*l, '"')
 	*l = append(*l, v...)
-	*l = append(*l, '"')
 }
 
 func (l *line) number(k string, v int64) {

@@ -13,7 +13,8 @@ import (
 // Logger writes JSON lines: one for each request, and single ones for changes
 // of state. Field names are those of the Elastic Common Schema where it has
 // them, and ours under "spillway."; the unit is in the name (event.duration is
-// in nanoseconds). A request's line has no body, no key and no header.
+// in nanoseconds). A request's line has no body, no header, and of
+// a key only its name. The end user is in "user.id" and nowhere else.
 //
 // Logger is safe for concurrent use. Each line is one Write, and a writer that
 // blocks holds up the request.
@@ -93,6 +94,7 @@ func (l *Logger) Request(r *Record) {
 	b.text(messageKey, "request")
 	b.request(r)
 	b.decision(r)
+	b.answer(r)
 	b.upstream(r)
 	b.end()
 	_, _ = l.out.Write(*b) // nowhere left to report to
@@ -110,6 +112,9 @@ func (l *line) request(r *Record) {
 	l.number("http.response.body.bytes", r.BytesOut)
 	l.text("spillway.outcome", r.Outcome.String())
 	l.text("spillway.tenant", r.Tenant)
+	l.text("spillway.key", r.Key)
+	l.text("spillway.session", r.Session)
+	l.text("user.id", r.User)
 	l.text("spillway.model", r.Model)
 	if r.AskedModel != r.Model {
 		l.text("spillway.asked_model", r.AskedModel)
@@ -141,6 +146,15 @@ func (l *line) decision(r *Record) {
 	}
 }
 
+// answer is what was served, wherever it came from.
+func (l *line) answer(r *Record) {
+	l.list("spillway.rungs", r.Rungs)
+	if r.Recalled {
+		l.text("spillway.recalled", recalledNames[r.recalled()])
+	}
+	l.text("spillway.finish", r.Finish.String())
+}
+
 func (l *line) upstream(r *Record) {
 	if r.Attempts == 0 {
 		return
@@ -155,5 +169,9 @@ func (l *line) upstream(r *Record) {
 	l.number("spillway.input_tokens", r.Input)
 	l.number("spillway.output_tokens", r.Output)
 	l.number("spillway.cached_tokens", r.Cached)
+	l.number("spillway.cache_write_tokens", r.CacheWrite)
+	l.number("spillway.reasoning_tokens", r.Reasoning)
 	l.mark("spillway.tokens_estimated", !r.TokensKnown)
+	l.number("spillway.cost_microdollars", r.Cost)
+	l.mark("spillway.unpriced", r.unpriced())
 }

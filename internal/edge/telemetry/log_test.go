@@ -32,9 +32,10 @@ func TestRequestLine(t *testing.T) {
 			`"http.request.id":"req_1","trace.id":"4bf92f3577b34da6a3ce929d0e0e4736","client.ip":"192.0.2.7","url.path":"/v1/chat/completions",` +
 			`"http.response.status_code":200,"event.duration":3300000000,"http.request.body.bytes":512,"http.response.body.bytes":4096,` +
 			`"spillway.outcome":"answered","spillway.tenant":"bank","spillway.model":"chat","spillway.surface":"openai","spillway.stream":true,` +
-			`"spillway.class":"interactive","spillway.verdict":"run","spillway.stage":"dispatch","spillway.predicted_wait_ms":800,"spillway.wait_ms":1000,"spillway.need_ms":300,` +
+			`"spillway.class":"interactive","spillway.verdict":"run","spillway.stage":"dispatch","spillway.predicted_wait_ms":800,"spillway.wait_ms":1000,"spillway.need_ms":300,"spillway.finish":"stop",` +
 			`"spillway.attempts":1,"spillway.deployment":"gpu/big","spillway.upstream_model":"big-1","spillway.kind":"ok","spillway.upstream_status":200,` +
-			`"spillway.ttft_ms":1300,"spillway.tpot_us":20000,"spillway.input_tokens":900,"spillway.output_tokens":101,"spillway.cached_tokens":600}`},
+			`"spillway.ttft_ms":1300,"spillway.tpot_us":20000,"spillway.input_tokens":900,"spillway.output_tokens":101,"spillway.cached_tokens":600,` +
+			`"spillway.cache_write_tokens":200,"spillway.reasoning_tokens":40,"spillway.cost_microdollars":5000}`},
 		{"refused: which limit, whose, the figure and the time", func(m *Metrics, r *Record) {
 			r.AskedModel, r.Attempt, r.Stream, r.BytesOut = "chat-latest", 1, false, 0
 			m.Decided(r, &refuseIt)
@@ -45,6 +46,24 @@ func TestRequestLine(t *testing.T) {
 			`"spillway.outcome":"refused","spillway.tenant":"bank","spillway.model":"chat","spillway.asked_model":"chat-latest","spillway.surface":"openai","spillway.attempt":1,` +
 			`"spillway.class":"interactive","spillway.verdict":"reject","spillway.stage":"wait","spillway.predicted_wait_ms":9000,"spillway.need_ms":300,` +
 			`"spillway.limit":"predicted wait of model chat","spillway.figure":9000,"spillway.bound":8000,"spillway.retry_after_ms":4000}`},
+		{"degraded, at a price that is not known: who it was for, and what was done", func(m *Metrics, r *Record) {
+			*r = Record{Tenant: "bank", Key: "till", User: "anna", Session: "s1", Model: "chat", Arrived: t0, Status: 200}
+			r.Rungs, r.Lowest, r.Finish = []string{"no-tools", "half \"context"}, admit.RungCompute, FinishLength
+			m.Attempted(r, &Attempt{Deployment: "gpu/big", Kind: "ok", Status: 200, OK: true})
+			r.Input, r.Output, r.TokensKnown = 900, 101, true
+		}, `{"@timestamp":"2026-03-01T12:00:00Z","log.level":"INFO","message":"request","http.response.status_code":200,` +
+			`"spillway.outcome":"answered","spillway.tenant":"bank","spillway.key":"till","spillway.session":"s1","user.id":"anna","spillway.model":"chat",` +
+			`"spillway.rungs":"no-tools,half \"context","spillway.finish":"length",` +
+			`"spillway.attempts":1,"spillway.deployment":"gpu/big","spillway.kind":"ok","spillway.upstream_status":200,` +
+			`"spillway.input_tokens":900,"spillway.output_tokens":101,"spillway.unpriced":true}`},
+		{"an answer from before in place of a refusal", func(m *Metrics, r *Record) {
+			*r = Record{Tenant: "bank", Model: "chat", Class: admit.Interactive, Arrived: t0, Status: 200, Depth: -1}
+			m.Decided(r, &recall)
+			r.Recalled, r.Rungs, r.Lowest, r.Finish = true, []string{"recent"}, admit.RungRecent, FinishStop
+		}, `{"@timestamp":"2026-03-01T12:00:00Z","log.level":"INFO","message":"request","http.response.status_code":200,` +
+			`"spillway.outcome":"answered","spillway.tenant":"bank","spillway.model":"chat",` +
+			`"spillway.class":"interactive","spillway.verdict":"recall","spillway.stage":"ladder",` +
+			`"spillway.rungs":"recent","spillway.recalled":"stale","spillway.finish":"stop"}`},
 		{"cut after the answer had begun", func(m *Metrics, r *Record) {
 			*r = Record{Tenant: "bank", Arrived: t0, Outcome: Cut, Status: 200}
 			m.Attempted(r, &Attempt{Deployment: "gpu/big", Kind: "reset"})
@@ -85,7 +104,7 @@ func checkLine(t *testing.T, s string) {
 	var b bytes.Buffer
 	l := NewLogger(&b)
 	r := newRecord()
-	r.ID, r.AskedModel, r.Path, r.TraceID = s, s, s, s
+	r.ID, r.AskedModel, r.Path, r.TraceID, r.Key, r.User, r.Session, r.Rungs = s, s, s, s, s, s, s, []string{s, s}
 	l.Request(r)
 	if n := bytes.Count(b.Bytes(), []byte("\n")); n != 1 {
 		t.Fatalf("%d lines for %.60q", n, s)
@@ -94,7 +113,7 @@ func checkLine(t *testing.T, s string) {
 	if err := json.Unmarshal(b.Bytes(), &fields); err != nil {
 		t.Fatalf("%v in %s", err, b.Bytes())
 	}
-	if !utf8.Valid(b.Bytes()) || b.Len() > 6*4*maxText+1000 {
+	if !utf8.Valid(b.Bytes()) || b.Len() > 6*9*maxText+1000 {
 		t.Errorf("%d bytes, valid UTF-8 %v", b.Len(), utf8.Valid(b.Bytes()))
 	}
 	for _, c := range b.String() {

@@ -18,6 +18,7 @@ var names = Names{
 	Models:      []string{"chat", "embed"},
 	Deployments: []string{"gpu/big", "hosted/big"},
 	Kinds:       []string{"ok", "status", "dial", "reset"},
+	Rungs:       []string{"no-tools", "half-context", "small", "recent"},
 }
 
 // newRecord is a streamed chat request of the tenant bank.
@@ -35,12 +36,15 @@ var (
 	runIt    = admit.Decision{ID: 1, Verdict: admit.Run, Stage: admit.StageFree, Deployment: "gpu/big", Need: 300 * time.Millisecond}
 	refuseIt = admit.Decision{ID: 1, Verdict: admit.Reject, Stage: admit.StageWait, Wait: 9 * time.Second, Need: 300 * time.Millisecond,
 		RetryAfter: 4 * time.Second, Limit: "predicted wait of model chat", Figure: 9000, Bound: 8000}
-	late = admit.Decision{ID: 1, Verdict: admit.Reject, Stage: admit.StageLate, Wait: 8 * time.Second}
+	late   = admit.Decision{ID: 1, Verdict: admit.Reject, Stage: admit.StageLate, Wait: 8 * time.Second}
+	recall = admit.Decision{ID: 1, Verdict: admit.Recall, Stage: admit.StageLadder}
 )
 
-// answer fills in a good end: first token after 1.3 s, 101 tokens, 3.3 s in all.
+// answer fills in a good end: first token after 1.3 s, 101 tokens, 3.3 s in
+// all, for half a cent.
 func answer(r *Record) {
 	r.Outcome, r.Status = Answered, 200
 	r.TTFT, r.First, r.Total = 1300*time.Millisecond, 300*time.Millisecond, 3300*time.Millisecond
 	r.Input, r.Output, r.Cached, r.TokensKnown = 900, 101, 600, true
+	r.CacheWrite, r.Reasoning, r.Cost, r.Priced, r.Finish = 200, 40, 5000, true, FinishStop
 }

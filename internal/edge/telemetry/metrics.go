@@ -137,20 +137,64 @@ func (m *Metrics) Finished(r *Record) {
 	}
 	s := m.resolve(r)
 	m.request(s, r.Outcome).Inc()
-	m.duration(s.model, r.Outcome).Observe(r.Total.Seconds())
-	if r.TTFT > 0 {
-		m.ttft(s.model).Observe(r.TTFT.Seconds())
-	}
-	if t := r.TPOT(); t > 0 {
-		m.tpot(s.model).Observe(t.Seconds())
-	}
+	m.took(s.model, r)
+	m.served(s, r)
 	if r.ran { // what was refused used no tokens, whatever was estimated
 		m.addTokens(s, inputTokens, r.Input)
 		m.addTokens(s, outputTokens, r.Output)
 		m.addTokens(s, cachedTokens, r.Cached)
+		m.addTokens(s, cacheWriteTokens, r.CacheWrite)
+		m.addTokens(s, reasoningTokens, r.Reasoning)
+	}
+	if r.Cost > 0 {
+		m.cost(s).Add(dollars(r.Cost))
+	}
+	if r.unpriced() {
+		m.unpriced(s).Inc()
 	}
 	if r.Outcome == Left && r.queued && !r.ran {
 		m.dropped(s.model, droppedCancelled).Inc()
+	}
+}
+
+// took measures the times of a request. Those of a cheaper form of a model, or
+// of no model at all, would hide how slow it is, and are kept apart.
+func (m *Metrics) took(model *modelSeries, r *Record) {
+	if place := r.degraded(); place != asAsked {
+		if r.Outcome == Answered {
+			m.degradedDuration(model, place).Observe(r.Total.Seconds())
+		}
+		if r.TTFT > 0 {
+			m.degradedTTFT(model, place).Observe(r.TTFT.Seconds())
+		}
+		return
+	}
+	if r.Recalled {
+		return
+	}
+	m.duration(model, r.Outcome).Observe(r.Total.Seconds())
+	if r.TTFT > 0 {
+		m.ttft(model).Observe(r.TTFT.Seconds())
+	}
+	if t := r.TPOT(); t > 0 {
+		m.tpot(model).Observe(t.Seconds())
+	}
+}
+
+// served counts what was given in place of what was asked for, and how answers
+// end with it.
+func (m *Metrics) served(s *series, r *Record) {
+	place := r.degraded()
+	if place != asAsked {
+		for _, name := range r.Rungs {
+			m.rung(s, name).Inc()
+		}
+	}
+	if r.Recalled {
+		m.recalled(s.model, r.recalled()).Inc()
+	}
+	if r.Finish != FinishNone {
+		m.finish(s.model, place, r.Finish).Inc()
 	}
 }
 
@@ -170,7 +214,7 @@ func (m *Metrics) Reloaded(now time.Time, err error) {
 func (m *Metrics) resolve(r *Record) *series {
 	if r.series.tenant == nil {
 		names := m.names.Load()
-		r.series = series{tenant: names.tenant(r.Tenant), model: names.model(r.Model)}
+		r.series = series{names: names, tenant: names.tenant(r.Tenant), model: names.model(r.Model)}
 	}
 	return &r.series
 }

@@ -103,6 +103,10 @@ func TestARequestThatWaits(t *testing.T) {
 		spillway_tokens_total{direction="input",model="chat",tenant="bank"} 900
 		spillway_tokens_total{direction="output",model="chat",tenant="bank"} 101
 		spillway_tokens_total{direction="cached",model="chat",tenant="bank"} 600
+		spillway_tokens_total{direction="cache_write",model="chat",tenant="bank"} 200
+		spillway_tokens_total{direction="reasoning",model="chat",tenant="bank"} 40
+		spillway_cost_dollars_total{model="chat",tenant="bank"} 0.005
+		spillway_finish_reasons_total{degraded="none",model="chat",reason="stop"} 1
 	`)
 }
 
@@ -264,6 +268,8 @@ func TestLabelsAreBounded(t *testing.T) {
 		}
 		r := newRecord()
 		r.Tenant, r.Model = name, name
+		r.Rungs, r.Lowest, r.Finish = []string{name}, admit.RungKind(i%admit.NumRungKinds), Finish(i)
+		r.Cost, r.Attempts, r.Output = 1, 1, 1
 		r.Class = admit.Class(i % admit.NumClasses)
 		r.Outcome = Outcome(i % int(numOutcomes))
 		m.Arrived(r)
@@ -456,5 +462,13 @@ func TestMetricsDoNotAllocate(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("%v allocations for one request", n)
+	}
+	r.Rungs, r.Lowest = []string{"no-tools", "small"}, admit.RungModel
+	n = testing.AllocsPerRun(100, func() {
+		r.series = series{}
+		m.Finished(r)
+	})
+	if n != 0 {
+		t.Errorf("%v allocations for the end of one that was degraded", n)
 	}
 }

@@ -52,7 +52,7 @@ type Record struct {
 	TokensKnown    bool          // Input and Output are the upstream's figures, not estimates
 	Cost           int64         // micro-dollars, over all attempts; as far as Priced
 	Priced         bool          // every attempt that took tokens was at a known price
-	Finish         string        // why the answer ended, as Finishes has it; empty when there is no answer
+	Finish         Finish        // why the answer ended
 
 	Key      string // the name of the key, never the key itself
 	User     string // the end user, as the caller calls it

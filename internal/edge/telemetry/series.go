@@ -15,6 +15,7 @@ type Names struct {
 	Models      []string // pools, as in admit.Model
 	Deployments []string
 	Kinds       []string // how an upstream attempt can end
+	Rungs       []string // of all models' ladders
 }
 
 const (
@@ -44,18 +45,23 @@ type catalogue struct {
 	tenants     index[tenantSeries]
 	models      index[modelSeries]
 	deployments index[deploymentSeries]
-	kinds       index[kindLabel]
+	kinds       index[numbered]
+	rungs       index[numbered]
 }
 
-type kindLabel struct {
+// numbered is a name with its place in the lists of others.
+type numbered struct {
 	label string
 	nr    int
 }
 
 func newCatalogue(n Names) *catalogue {
 	c := &catalogue{}
-	c.models = newIndex(n.Models, func(nr int, l string) *modelSeries { return &modelSeries{nr: nr, label: l} })
-	c.kinds = newIndex(n.Kinds, func(nr int, l string) *kindLabel { return &kindLabel{nr: nr, label: l} })
+	number := func(nr int, l string) *numbered { return &numbered{nr: nr, label: l} }
+	c.kinds, c.rungs = newIndex(n.Kinds, number), newIndex(n.Rungs, number)
+	c.models = newIndex(n.Models, func(nr int, l string) *modelSeries {
+		return &modelSeries{nr: nr, label: l, rungs: make([]handle[prometheus.Counter], c.rungs.size)}
+	})
 	c.tenants = newIndex(n.Tenants, func(_ int, l string) *tenantSeries {
 		return &tenantSeries{label: l, usage: make([]handle[*usageSeries], c.models.size)}
 	})
@@ -68,7 +74,8 @@ func newCatalogue(n Names) *catalogue {
 func (c *catalogue) tenant(s string) *tenantSeries         { return c.tenants.get(s) }
 func (c *catalogue) model(s string) *modelSeries           { return c.models.get(s) }
 func (c *catalogue) deployment(s string) *deploymentSeries { return c.deployments.get(s) }
-func (c *catalogue) kind(s string) *kindLabel              { return c.kinds.get(s) }
+func (c *catalogue) kind(s string) *numbered               { return c.kinds.get(s) }
+func (c *catalogue) rung(s string) *numbered               { return c.rungs.get(s) }
 
 // index finds a configured name, or what stands for all others.
 type index[T any] struct {
@@ -105,6 +112,7 @@ func (x *index[T]) get(s string) *T {
 
 // series are the handles of one request.
 type series struct {
+	names  *catalogue // that the others are from
 	tenant *tenantSeries
 	model  *modelSeries
 }
@@ -122,6 +130,8 @@ type decisionSeries [admit.NumStages][numVerdicts]handle[prometheus.Counter]
 type usageSeries struct {
 	tokens   [numDirections]handle[prometheus.Counter]
 	requests [numOutcomes]handle[prometheus.Counter]
+	cost     handle[prometheus.Counter]
+	unpriced handle[prometheus.Counter]
 }
 
 type modelSeries struct {
@@ -136,6 +146,15 @@ type modelSeries struct {
 	ttft      handle[prometheus.Observer]
 	tpot      handle[prometheus.Observer]
 	dropped   [2]handle[prometheus.Counter]
+	recalled  [2]handle[prometheus.Counter]
+	rungs     []handle[prometheus.Counter] // by rung number
+	degraded  [numDegraded]degradedSeries  // by place
+}
+
+type degradedSeries struct {
+	finishes [numFinishes]handle[prometheus.Counter]
+	duration handle[prometheus.Observer] // of degraded traffic only, as the next
+	ttft     handle[prometheus.Observer]
 }
 
 type deploymentSeries struct {

@@ -112,7 +112,7 @@ func (c *upstreamCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		put(c.tokens, counter, float64(u.Input), "input")
 		put(c.tokens, counter, float64(u.Output), "output")
-		put(c.cost, counter, float64(u.Cost)/1e6)
+		put(c.cost, counter, dollars(u.Cost))
 	}
 }
 
