@@ -26,9 +26,11 @@ func (g *Gateway) watch() {
 func (g *Gateway) changed(c *admit.Change) {
 	switch {
 	case c.Spending != nil:
+		g.metrics.BudgetAlarm(c.Spending.Scope, c.Spending.To)
 		g.spending(c.Spending)
 		return
 	case c.Level != nil:
+		g.metrics.LadderStepped(c.Level.Model, c.Level.Class, c.Level.From, c.Level.To)
 		g.log.Slog().Info("ladder level changed", "model", c.Level.Model, "class", c.Level.Class.String(), "level", c.Level.To, "was", c.Level.From,
 			"pressure", math.Round(c.Level.Pressure*100)/100, "load", math.Round(c.Level.Load*100)/100)
 		return

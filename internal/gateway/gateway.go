@@ -98,6 +98,12 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.gate = NewGate(c.Policy(), recorder)
 	g.metrics.WatchQueues(g.poolStates)
 	g.metrics.WatchUpstreams(g.upstreamStates)
+	g.metrics.WatchMoney(g.moneyState)
+	g.metrics.WatchLadder(g.ladderStates)
+	g.metrics.WatchAnswers(func() telemetry.AnswersState { return telemetry.AnswersState(g.answers.Stats()) })
+	if g.ledger != nil {
+		g.metrics.WatchLedger(g.ledgerState)
+	}
 	g.use(s)
 	g.restore(c.Policy())
 	g.applying.Lock()
@@ -176,19 +182,6 @@ func (g *Gateway) Close() {
 	}
 }
 
-func (g *Gateway) poolStates() []telemetry.PoolState {
-	snap := g.gate.Snapshot()
-	out := make([]telemetry.PoolState, 0, len(snap.Pools))
-	for _, p := range snap.Pools {
-		s := telemetry.PoolState{Model: p.Model, Capacity: p.Slots}
-		for i, q := range p.Classes {
-			s.Classes[i] = telemetry.ClassState{Waiting: q.Waiting, Running: q.Running, Work: q.Work, Bytes: q.Bytes}
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 func (s *state) level() slog.Level {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(s.config.Log.Level)); err != nil {
@@ -202,11 +195,16 @@ func (s *state) names() telemetry.Names {
 	for _, t := range s.config.Tenants {
 		n.Tenants = append(n.Tenants, t.Name)
 	}
-	for name, m := range s.config.Models {
-		n.Models = append(n.Models, name)
+	for _, m := range s.config.Models {
 		for _, d := range m.Deployments {
 			n.Deployments = append(n.Deployments, d.Name)
 		}
+		for _, r := range m.Degrade {
+			n.Rungs = append(n.Rungs, r.Name)
+		}
+	}
+	for pool := range s.pools {
+		n.Models = append(n.Models, pool)
 	}
 	for k := upstream.Unknown; k <= upstream.Rejected; k++ {
 		n.Kinds = append(n.Kinds, k.String())

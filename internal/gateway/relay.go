@@ -146,7 +146,7 @@ func (x *exchange) event(ev wire.Event, asked bool, buf *scratch, o *admit.Outco
 	}
 	if c.Finished() {
 		*finished = true
-		x.record.Finish = string(x.surface.wire.FinishOf(ev.Data))
+		x.record.Finish = telemetry.ParseFinish(x.surface.wire.FinishOf(ev.Data))
 	}
 	return buf.fit(ev, c.Rewrite(x.answersAs, buf.data[:0])), true
 }
@@ -161,8 +161,8 @@ func (x *exchange) named(ev wire.Event, buf *scratch, o *admit.Outcome, finished
 		return nil, true
 	}
 	if *finished = *finished || e.Finished; e.Finished || string(ev.Name) == "message_delta" {
-		if f := x.surface.wire.FinishOf(ev.Data); f != wire.FinishNone {
-			x.record.Finish = string(f)
+		if f := x.surface.wire.FinishOf(ev.Data); f != "" {
+			x.record.Finish = telemetry.ParseFinish(f)
 		}
 	}
 	return buf.fit(ev, e.Rewrite(x.answersAs, buf.data[:0])), true
@@ -226,7 +226,7 @@ func (x *exchange) breakOff(e *wire.Error) {
 // about a token. Some tell a usage at the beginning and again at the end: of an
 // answer that was cut off between the two, the events that came are better known.
 func (x *exchange) estimate(events int64, o *admit.Outcome) {
-	early := o.Known && x.record.Finish == "" && o.Output < events
+	early := o.Known && x.record.Finish == telemetry.FinishNone && o.Output < events
 	if events <= 0 || o.Known && !early {
 		return
 	}
@@ -265,7 +265,7 @@ func (x *exchange) whole(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 	} else {
 		x.unknown(body, o)
 	}
-	x.record.Finish = string(x.surface.wire.FinishOf(body))
+	x.record.Finish = telemetry.ParseFinish(x.surface.wire.FinishOf(body))
 	body = wire.ResponseModel(body, x.answersAs)
 	if x.envelope.Base64 {
 		body = wire.EncodeEmbeddings(body)

@@ -24,11 +24,11 @@ var languages = map[upstream.Language]dialect.Dialect{
 	upstream.GeminiLanguage:    dialect.Gemini(),
 }
 
-// stopWords are the reasons of dialects in the words of all surfaces.
-var stopWords = map[dialect.StopReason]wire.Finish{
-	dialect.StopUnknown: wire.FinishNone, dialect.StopEnd: wire.FinishStop, dialect.StopSequence: wire.FinishStop, dialect.StopLength: wire.FinishLength,
-	dialect.StopTool: wire.FinishTools, dialect.StopFilter: wire.FinishFilter, dialect.StopRefusal: wire.FinishRefuse, dialect.StopPause: wire.FinishOther,
-	dialect.StopContext: wire.FinishLength,
+// stops are the reasons of dialects in the words of telemetry.
+var stops = map[dialect.StopReason]telemetry.Finish{
+	dialect.StopUnknown: telemetry.FinishNone, dialect.StopEnd: telemetry.FinishStop, dialect.StopSequence: telemetry.FinishStop,
+	dialect.StopLength: telemetry.FinishLength, dialect.StopContext: telemetry.FinishLength, dialect.StopTool: telemetry.FinishToolCalls,
+	dialect.StopFilter: telemetry.FinishFilter, dialect.StopRefusal: telemetry.FinishRefusal, dialect.StopPause: telemetry.FinishOther,
 }
 
 // spoken is the dialect of a caller's surface, nil if it is never translated.
@@ -190,7 +190,7 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 			case dialect.Delta:
 				pieces++
 			case dialect.Finish:
-				x.record.Finish = string(stopWords[e.Stop])
+				x.record.Finish = stops[e.Stop]
 			case dialect.End:
 				ended = true
 				x.complete(pieces, o)
@@ -223,7 +223,7 @@ func (x *exchange) wholeTranslated(d *admit.Decision, resp *upstream.Response, o
 	} else {
 		x.unknown(body, o)
 	}
-	x.record.Finish = string(stopWords[a.Stop])
+	x.record.Finish = stops[a.Stop]
 	a.Model, a.ID = x.answersAs, x.answerID()
 	if a.Created == 0 {
 		a.Created = x.record.Arrived.Unix()

@@ -25,19 +25,19 @@ func (f Finish) String() string {
 	return finishNames[FinishOther]
 }
 
-// ParseFinish reads the word of an upstream, in the form of any API. A word
+// ParseFinish reads the word of an upstream, in the form of a surface. A word
 // that is not known is FinishOther, none is FinishNone.
 func ParseFinish(word string) Finish {
 	switch word {
 	case "":
 		return FinishNone
-	case "stop", "end_turn", "stop_sequence", "STOP":
+	case "stop", "end_turn", "stop_sequence", "completed":
 		return FinishStop
-	case "length", "max_tokens", "model_context_window_exceeded", "MAX_TOKENS":
+	case "length", "max_tokens", "max_output_tokens", "model_context_window_exceeded":
 		return FinishLength
 	case "tool_calls", "function_call", "tool_use":
 		return FinishToolCalls
-	case "content_filter", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
+	case "content_filter":
 		return FinishFilter
 	case "refusal":
 		return FinishRefusal

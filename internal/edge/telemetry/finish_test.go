@@ -11,8 +11,8 @@ import (
 
 func TestFinishWords(t *testing.T) {
 	for word, want := range map[string]string{
-		"stop": "stop", "end_turn": "stop", "STOP": "stop", "length": "length", "MAX_TOKENS": "length", "tool_use": "tool_calls",
-		"SAFETY": "content_filter", "refusal": "refusal", "pause_turn": "other", "Stop": "other", "made up\n": "other", "": "",
+		"stop": "stop", "end_turn": "stop", "completed": "stop", "length": "length", "max_output_tokens": "length", "tool_use": "tool_calls",
+		"content_filter": "content_filter", "refusal": "refusal", "pause_turn": "other", "Stop": "other", "made up\n": "other", "": "",
 	} {
 		if got := ParseFinish(word).String(); got != want {
 			t.Errorf("%q is %q, want %q", word, got, want)
