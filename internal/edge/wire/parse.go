@@ -22,7 +22,7 @@ type Envelope struct {
 	MaxOutput    int64  // most tokens the answer may have, over all choices; 0 = not said
 	Choices      int64  // answers generated: n or best_of, times the prompts of a completion; at least 1
 	ServiceTier  string // as sent; "" = not said
-	User         string // as sent; "" = not said
+	User         string // the end user: user, safety_identifier, or metadata.user_id of messages; "" = not said
 	CacheKey     string // prompt_cache_key: requests with the same one share a prefix; "" = not said
 	Tools        bool   // the request offers tools
 	Base64       bool   // the vectors of embeddings are wanted as base64
@@ -49,7 +49,7 @@ var known = [...]string{
 	"model", "messages", "prompt", "input", "stream", "stream_options",
 	"max_tokens", "max_completion_tokens", "n", "best_of", "service_tier", "user",
 	"tools", "functions", "response_format", "prompt_cache_key", "encoding_format",
-	"system", "instructions", "max_output_tokens", "background",
+	"system", "instructions", "max_output_tokens", "background", "safety_identifier", "metadata",
 }
 
 // parser is the state of one Parse. It is pooled for its decoder.
@@ -163,6 +163,12 @@ func (p *parser) take(name string, v jsontext.Value, at span) *Error {
 		return text(name, v, &p.env.ServiceTier)
 	case "user":
 		return text(name, v, &p.env.User)
+	case "safety_identifier": // what replaces user
+		if p.env.User == "" {
+			return text(name, v, &p.env.User)
+		}
+	case "metadata":
+		p.metadata(v)
 	case "prompt_cache_key":
 		return text(name, v, &p.env.CacheKey)
 	case "encoding_format":
@@ -245,6 +251,16 @@ func (p *parser) prompt(name string, v jsontext.Value, at span) *Error {
 		p.prompts = countPrompts(v)
 	}
 	return nil
+}
+
+// metadata may name the end user. Whatever else it is, is the upstream's to judge.
+func (p *parser) metadata(v jsontext.Value) {
+	if !p.surface.Anthropic() || v.Kind() != '{' {
+		return
+	}
+	if at := memberOf(v, span{0, len(v)}, "user_id"); !at.absent() && v[at.from] == '"' {
+		_ = text("metadata.user_id", at.of(v), &p.env.User)
+	}
 }
 
 // background is a wish that cannot be met yet: the answer of a response that

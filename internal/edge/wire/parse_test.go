@@ -227,3 +227,28 @@ func FuzzParseForward(f *testing.F) {
 		}
 	})
 }
+
+func TestParseEndUser(t *testing.T) {
+	const rest = `"model":"m","max_tokens":5,"messages":[{"role":"user","content":"x"}]`
+	for _, x := range []struct {
+		surface Surface
+		member  string
+		want    string
+	}{
+		{ChatCompletions, `"user":"u"`, "u"},
+		{ChatCompletions, `"safety_identifier":"s"`, "s"},
+		{ChatCompletions, `"safety_identifier":"s","user":"u"`, "u"},
+		{ChatCompletions, `"user":"u","safety_identifier":"s"`, "u"},
+		{ChatCompletions, `"metadata":{"user_id":"m"}`, ""},
+		{ChatCompletions, `"user":null`, ""},
+		{Messages, `"metadata":{"user_id":"\u006d"}`, "m"},
+		{Messages, `"metadata":{"user_id":null}`, ""},
+		{Messages, `"metadata":null`, ""},
+		{Messages, `"metadata":[1]`, ""},
+	} {
+		e, err := Parse(x.surface, []byte("{"+x.member+","+rest+"}"))
+		if err != nil || e.User != x.want {
+			t.Errorf("%v %s: %q (%v), want %q", x.surface, x.member, e.User, err, x.want)
+		}
+	}
+}
