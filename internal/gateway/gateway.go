@@ -105,7 +105,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.metrics.WatchLedger(g.ledgerState)
 	}
 	g.use(s)
-	g.restore(c.Policy())
+	g.restore(c.Policy(), restoreWait)
 	g.applying.Lock()
 	defer g.applying.Unlock()
 	g.holds(c)
@@ -129,6 +129,7 @@ func (g *Gateway) Apply(c *config.Config) error {
 	}
 	g.use(s)
 	g.gate.Configure(c.Policy())
+	go g.restore(c.Policy(), restoreLater)
 	g.holds(c)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 const (
 	restoreWait  = 3 * time.Second  // that a start waits for the ledger
+	restoreLater = time.Minute      // that it may take while the gateway serves
 	restoreAgain = 10 * time.Second // between attempts after that
 )
 
@@ -17,8 +18,9 @@ const (
 // that begin at nothing after each restart would be none for whoever can make
 // the gateway restart. It waits for the ledger a little, so that usually no
 // request comes before; a database that is down must not keep the gateway from
-// serving, and is waited for while it serves.
-func (g *Gateway) restore(p *admit.Policy) {
+// serving, and is waited for while it serves. It is asked again after each
+// change of the configuration, for budgets that are new.
+func (g *Gateway) restore(p *admit.Policy, wait time.Duration) {
 	scopes := budgeted(p)
 	if g.ledger == nil || len(scopes) == 0 {
 		return
@@ -30,15 +32,15 @@ func (g *Gateway) restore(p *admit.Policy) {
 		list, err := g.spentBefore(ctx, began, scopes)
 		if err == nil {
 			g.gate.Restore(list)
-			g.log.Slog().Info("budgets know what was spent before", "deposits", len(list))
+			g.log.Slog().Info("budgets know what was spent before", "sums", len(list))
 		}
 		return err
 	}
-	err := attempt(restoreWait)
+	err := attempt(wait)
 	if err == nil {
 		return
 	}
-	g.log.Slog().Error("budgets begin at nothing: the ledger does not tell what was spent before; they are corrected when it does", "error", err.Error())
+	g.log.Slog().Error("budgets that are new begin at nothing: the ledger does not tell what was spent before; they are corrected when it does", "error", err.Error())
 	go func() {
 		for {
 			select {
@@ -46,7 +48,7 @@ func (g *Gateway) restore(p *admit.Policy) {
 				return
 			case <-time.After(restoreAgain):
 			}
-			if attempt(time.Minute) == nil {
+			if attempt(restoreLater) == nil {
 				return
 			}
 		}

@@ -23,6 +23,7 @@ type account struct {
 	alarm        Alarm
 	raised       time.Time // until when other limits are in force; zero if none are
 	slack        int64     // may be added before any limit must be looked at
+	restored     bool      // it knows what was spent before it was there
 
 	newer, older *account // in its table, by last use
 }

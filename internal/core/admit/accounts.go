@@ -12,6 +12,7 @@ type accounts struct {
 	byName         map[string]*account
 	newest, oldest *account
 	forgotten      int64 // accounts that had to give way
+	restored       bool  // what was spent before the table was there is in it
 }
 
 const (
@@ -51,6 +52,7 @@ func (t *accounts) use(now time.Time, name string) *account {
 	a := t.byName[name]
 	if a == nil {
 		a = newAccount(now, t.scope, t.tenant, name, t.budget)
+		a.restored = t.restored
 		t.byName[name] = a
 		t.push(a)
 		t.shrink()

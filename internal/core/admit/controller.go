@@ -26,6 +26,7 @@ type Controller struct {
 
 	spent     *account     // of all tenants; nil without a budget
 	counts    bool         // there is a budget somewhere
+	restored  bool         // budgets know what was spent before
 	stays     stays        // sessions that were moved to another model
 	runs      int          // calls upstream now
 	repeating int          // requests alive that had more than one attempt

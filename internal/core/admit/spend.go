@@ -288,16 +288,29 @@ type Deposit struct {
 	Amount       int64 // micro-dollars
 }
 
-// Restore books what was spent before, so that budgets survive a restart. What
-// no budget counts is ignored.
+// Restore books what was spent before, so that budgets survive a restart, and
+// count what was spent before they were there. Accounts that were told already
+// have counted themselves since, and are left alone; so each list must be whole.
+// What no budget counts is ignored.
 func (c *Controller) Restore(now time.Time, list []Deposit) {
 	for i := range list {
 		d := &list[i]
-		if a := c.account(now, d.Scope, d.Tenant, d.Name); a != nil {
+		if a := c.account(now, d.Scope, d.Tenant, d.Name); a != nil && !a.restored {
 			a.spend(now, d.At, d.Amount)
 		}
 	}
-	c.eachAccount(func(a *account) { c.alarm(now, a) })
+	c.eachAccount(func(a *account) {
+		a.restored = true
+		c.alarm(now, a)
+	})
+	for _, t := range c.tenants {
+		for _, x := range []*accounts{t.keys, t.users, t.sessions} {
+			if x != nil {
+				x.restored = true
+			}
+		}
+	}
+	c.restored = true
 }
 
 // account is the one that a deposit belongs to; nil if nothing counts it.

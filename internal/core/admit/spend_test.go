@@ -260,6 +260,36 @@ func TestBudgetsSurviveReloadAndRestart(t *testing.T) {
 	e.run(51*time.Minute, Request{Input: 500, MaxOutput: 400, User: "v"})
 }
 
+// A budget that is written while the gateway runs counts what was spent before
+// it was there, and those that were there are not told twice.
+func TestNewBudgetKnowsThePast(t *testing.T) {
+	d := newDesk(t, priced(10, Budgets{All: limits(Hour, 1000)}))
+	past := []Deposit{
+		{Scope: ScopeTenant, Tenant: "a", At: after(-time.Minute), Amount: 300}, {Scope: ScopeModel, Tenant: "a", Name: "m", At: after(-time.Minute), Amount: 300},
+		{Scope: ScopeUser, Tenant: "a", Name: "u", At: after(-time.Minute), Amount: 300},
+	}
+	d.c.Restore(t0, past)
+	d.paid(time.Second, d.run(0, Request{Input: 100, MaxOutput: 100, User: "u"}), 200)
+	d.configure(2*time.Second, priced(10, Budgets{All: limits(Hour, 1000), User: limits(Hour, 700), Models: map[string]Budget{"": limits(Hour, 800)}}))
+	for i := range past {
+		past[i].Amount = 500 // by now
+	}
+	d.c.Restore(after(2*time.Second), past)
+	d.c.Restore(after(3*time.Second), past) // and once more
+	a := d.c.tenants["a"]
+	for name, x := range map[string]*account{"tenant": a.spent, "model": d.c.memberOf(t0, d.c.byModel["m"], a).spent, "user": a.users.find("u")} {
+		if got := x.limits[0].purse.Sum(after(3 * time.Second)); got != 500 {
+			t.Errorf("the %s's budget counts %d, want 500", name, got)
+		}
+	}
+	d.paid(5*time.Second, d.run(4*time.Second, Request{Tenant: "a", Input: 10, MaxOutput: 10, User: "new"}), 20)
+	past = append(past, Deposit{Scope: ScopeUser, Tenant: "a", Name: "new", At: after(4 * time.Second), Amount: 20})
+	d.c.Restore(after(6*time.Second), past)
+	if got := a.users.find("new").limits[0].purse.Sum(after(6 * time.Second)); got != 20 {
+		t.Errorf("a user who came later counts %d, want 20: its own", got)
+	}
+}
+
 // Two hundred callers at once against one dollar, each six to ten cents: the
 // sum never exceeds it by more than one request was wrong about itself, and
 // none is refused while it would fit.

@@ -112,7 +112,9 @@ func (c *Controller) memberOf(now time.Time, p *pool, t *tenant) *member {
 	m := t.members[p.index]
 	if m == nil {
 		m = &member{tenant: t, pool: p}
-		m.limit(now, t.policy)
+		if m.limit(now, t.policy); m.spent != nil {
+			m.spent.restored = c.restored
+		}
 		t.members[p.index] = m
 	}
 	return m
