@@ -24,6 +24,12 @@ type Arrival struct {
 	Deadline time.Duration // from the arrival; 0 waits for ever and tells none
 	Manners  *Manners      // how its author behaves; nil is the zero Manners
 	Group    string        // who it is counted with in plots and expectations; "" is the tenant
+	User     string        // the end user; "" is none
+	Session  string        // "" is none
+	Turn     bool          // it begins a turn of its session
+	May      admit.Consent // what its author agrees to
+
+	talk *talk // the session that goes on when it has ended; nil is none
 }
 
 // Manners are how callers behave.
