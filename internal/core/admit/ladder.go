@@ -47,12 +47,19 @@ func (p *pool) usable(now time.Time, r *Request, i int) bool {
 // standing is the rungs that every request of this kind takes now: by the level
 // of its class, and by what is spent.
 func (c *Controller) standing(now time.Time, r *Request, home *pool) (set Rungs) {
-	if len(home.rungs) == 0 || r.May&MayDegrade == 0 || c.policy.Observe || r.Class >= NumClasses {
+	if len(home.rungs) == 0 || c.policy.Observe || r.Class >= NumClasses {
 		return 0
 	}
-	at := max(home.levels[r.Class].at, c.spendLevel(r))
-	for i := range home.rungs {
-		if uint8(home.policy.Ladder.Rungs[i].Kind) < at && home.usable(now, r, i) {
+	return home.upTo(now, r, max(home.levels[r.Class].idle(now, &home.policy.Ladder), c.spendLevel(r)))
+}
+
+// upTo is the rungs that a request takes at a level.
+func (p *pool) upTo(now time.Time, r *Request, at uint8) (set Rungs) {
+	if at == 0 || r.May&MayDegrade == 0 {
+		return 0
+	}
+	for i := range p.rungs {
+		if uint8(p.policy.Ladder.Rungs[i].Kind) < at && p.usable(now, r, i) {
 			set |= 1 << i
 		}
 	}
@@ -93,6 +100,27 @@ func (c *Controller) degraded(r *Request, home *pool, set Rungs) Request {
 		}
 	}
 	return q
+}
+
+// least tries a request with the rungs of its level. Where another pool would
+// serve it but has no slot free, that is to relieve its own model and not to
+// wait longer: the lowest pool is taken that it waits least for. It gives the
+// rungs that were taken.
+func (c *Controller) least(now time.Time, r *Request, home *pool, set Rungs, p *plan, t *Trace) Rungs {
+	q := c.degraded(r, home, set)
+	c.try(now, &q, home, set, p, t)
+	for i := len(home.rungs) - 1; i >= 0 && p.verdict != Run; i-- {
+		if !(home.moving & set).Has(i) {
+			continue
+		}
+		set &^= 1 << i
+		q, other := c.degraded(r, home, set), plan{}
+		c.try(now, &q, home, set, &other, t)
+		if other.verdict == Run || other.verdict == Queue && (p.verdict == Reject || other.expect() < p.expect()) {
+			*p = other
+		}
+	}
+	return p.rungs
 }
 
 // factor is what the rungs of a set leave of a call's time, beyond what the

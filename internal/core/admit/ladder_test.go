@@ -211,7 +211,7 @@ func TestLevels(t *testing.T) {
 			steps, was = append(steps, s), l.at
 		}
 	}
-	if len(steps) != 3 || steps[1]-steps[0] != 15 || steps[2]-steps[1] != 15 {
+	if len(steps) != 3 || steps[0] != 105 || steps[1] != 120 || steps[2] != 135 {
 		t.Errorf("came back at %v, want three steps, 15 s apart", steps)
 	}
 	if sum := l.held[0] + l.held[1] + l.held[2] + l.held[3]; sum != 149*time.Second {

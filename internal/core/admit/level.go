@@ -3,20 +3,22 @@ package admit
 import (
 	"math"
 	"time"
-
-	"github.com/spillway-llm/spillway/internal/core/meter"
 )
 
 // level is how far down the ladder one class of a model has gone. It goes down
-// by the predicted wait of what comes. It goes up again only when the wait is
-// small and what is asked for, undegraded, would fit: otherwise the relief that
-// the ladder gives would be taken for its end, and levels would flap.
+// by the predicted wait of what comes. It goes up again only when for a while
+// the wait was small and what is asked for would have fit one level higher:
+// otherwise the relief that the ladder gives would be taken for its end, and
+// levels would flap.
 type level struct {
 	at       uint8
-	since    time.Time // of the last change
-	seen     time.Time // of the last pressure
-	pressure float64   // smoothed: the predicted wait over what it may be at most
-	asked    meter.Rate
+	since    time.Time                // of the last change
+	seen     time.Time                // of the last pressure
+	calm     time.Time                // since when it could go up; zero if it cannot
+	pressed  time.Time                // when another model was last needed
+	pressure float64                  // smoothed: the predicted wait over what it may be at most
+	asked    ask                      // as degraded as the level is
+	above    ask                      // and as the level above would have it; nothing at level 0
 	held     [NumLevels]time.Duration // time spent at each level
 	counted  time.Time                // until when held is
 }
@@ -32,28 +34,59 @@ const (
 // in per cent: lower classes step down earlier.
 var eager = [NumClasses]int{Interactive: 100, Standard: 80, Batch: 60, Speculative: 40}
 
-// press takes the pressure x at now; load is what the class and those before
-// it ask for, over all slots. It says whether the level has changed.
+// idle is the level after a time in which nobody of the class has asked: it has
+// been calm.
+func (l *level) idle(now time.Time, p *LadderPolicy) uint8 {
+	if l.at == 0 || l.seen.IsZero() || p.Stay <= 0 {
+		return l.at
+	}
+	return l.at - uint8(min(int64(now.Sub(l.seen)/p.Stay), int64(l.at)))
+}
+
+// go on to another level.
+func (l *level) step(now time.Time, to uint8) {
+	l.calm = time.Time{}
+	switch {
+	case to > l.at:
+		l.asked, l.above = ask{}, l.asked
+	case to < l.at:
+		l.asked, l.above = l.above, ask{}
+		l.calm = now // it may still be
+	}
+	l.at, l.since = to, now
+}
+
+// press takes the pressure x at now; load is what the class, one level higher,
+// and those before it would ask for, over all slots. It says whether the level
+// has changed.
 func (l *level) press(now time.Time, x, load float64, class Class, p *LadderPolicy) bool {
 	x = min(x, pressure)
+	l.count(now)
+	if at := l.idle(now, p); at < l.at {
+		l.step(now, at)
+		l.pressure, l.seen = x, now
+		return true
+	}
 	if dt := now.Sub(l.seen); l.seen.IsZero() {
 		l.pressure, l.since = x, now
 	} else if dt > 0 {
 		l.pressure = x + (l.pressure-x)*math.Exp(-dt.Seconds()/levelTau.Seconds())
 	}
 	l.seen = now
-	l.count(now)
 	up := func(i int) float64 { return float64(p.Up[i]*eager[class]) / 1e4 }
 	switch {
 	case l.at < NumLevels-1 && l.pressure >= up(int(l.at)) && now.Sub(l.since) >= levelClimb:
-		l.at++
-	case l.at > 0 && l.pressure < up(int(l.at)-1)*float64(p.Down)/100 && load < fits && now.Sub(l.since) >= p.Stay:
-		l.at--
-	default:
-		return false
+		l.step(now, l.at+1)
+		return true
+	case l.at == 0 || load >= fits || l.pressure >= up(int(l.at)-1)*float64(p.Down)/100:
+		l.calm = time.Time{}
+	case l.calm.IsZero():
+		l.calm = now
+	case now.Sub(latest(l.calm, l.since)) >= p.Stay:
+		l.step(now, l.at-1)
+		return true
 	}
-	l.since = now
-	return true
+	return false
 }
 
 // count books the time at the present level.
@@ -74,7 +107,10 @@ func (c *Controller) press(now time.Time, r *Request, p *plan) {
 	m := c.memberOf(now, home, t)
 	l := &home.levels[r.Class]
 	if r.Attempt == 0 {
-		l.asked.Add(now, home.service.Estimate(&m.known, r.Input, r.MaxOutput).Raw.Seconds())
+		c.ask(now, r, home, m, l.at, &l.asked)
+		if l.at > 0 {
+			c.ask(now, r, home, m, l.at-1, &l.above)
+		}
 	}
 	x := 0.0
 	if home.current(now); home.slots == 0 {
@@ -87,18 +123,21 @@ func (c *Controller) press(now time.Time, r *Request, p *plan) {
 		x = float64(home.wait(now, m.laneOf(r.Class))) / float64(max(high, time.Millisecond))
 	}
 	load := 0.0
-	for class := range r.Class + 1 {
-		load += home.levels[class].asked.PerSecond(now)
+	if l.at > 0 {
+		load = home.load(now, r.Class)
 	}
-	load *= home.service.Factor() / home.size()
 	was := l.at
 	if l.press(now, x, load, r.Class, &home.policy.Ladder) {
 		c.changed(Change{At: now, Level: &Stepping{Model: home.policy.Name, Class: r.Class, From: was, To: l.at, Pressure: l.pressure, Load: load}})
 	}
-	moved := p.stage == StageLadder || p.pool != home && !p.stayed
-	if l.at > 0 || home.slots == 0 || moved || p.verdict == Reject {
-		home.pressed = now
+	if l.at > uint8(RungModel) || home.slots == 0 || p.pool != home && !p.stayed || p.verdict == Reject && overloaded(p.stage) {
+		l.pressed = now
 	}
+}
+
+// overloaded says that a refusal by the stage is for want of slots.
+func overloaded(s Stage) bool {
+	return s == StageShed || s == StageWait || s == StageBound || s == StageCapacity
 }
 
 // Stepping is a change of level of one class of a model.
@@ -107,5 +146,5 @@ type Stepping struct {
 	Class    Class
 	From, To uint8
 	Pressure float64 // the predicted wait over what it may be at most, smoothed
-	Load     float64 // what is asked for, over all slots
+	Load     float64 // what better classes ask for, and this one would a level higher, over all slots
 }

@@ -88,8 +88,7 @@ func (c *Controller) decide(now time.Time, r *Request, p *plan, t *Trace) {
 	if set == 0 {
 		c.try(now, r, home, 0, p, t)
 	} else {
-		q := c.degraded(r, home, set)
-		c.try(now, &q, home, set, p, t)
+		set = c.least(now, r, home, set, p, t)
 	}
 	if p.verdict != Reject {
 		return
