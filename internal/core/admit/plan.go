@@ -42,7 +42,7 @@ type plan struct {
 	input, maxOutput int64         // tokens of that
 	plain            time.Duration // slot time before their savings
 	payers           payers
-	cost             int64    // micro-dollars that it probably costs at most
+	cost             charge
 	hasty            *account // has a pace that it is too much for
 	pace             *limit   // which that is
 }
