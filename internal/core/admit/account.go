@@ -279,7 +279,7 @@ func (a *account) judge(now time.Time) (alarm Alarm, level uint8, worst *limit) 
 			for i, mark := range l.marks {
 				passed := a.alarm == Exhausted
 				if i < NumLevels-1 {
-					passed = int(a.level) > i
+					passed = int(a.level) > i && a.alarm >= Soft // an alarm that comes before asks for a level, too
 				}
 				if passed {
 					mark -= mark / calmer

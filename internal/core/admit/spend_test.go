@@ -423,3 +423,26 @@ func TestBoundsAreAPartOfABudget(t *testing.T) {
 		t.Errorf("%d are held, %d by bounds", a.held, a.bound)
 	}
 }
+
+// What is held comes and goes: an alarm of speed, which asks for a level too,
+// does not make the soft mark one that was passed.
+func TestSoftAlarmDoesNotFlap(t *testing.T) {
+	d := newDesk(t, priced(100, Budgets{All: limits(Hour, dollar)}))
+	at := time.Duration(0)
+	for range 10 {
+		at += 100 * time.Millisecond
+		d.paid(at, d.run(at, Request{Input: 1000, MaxOutput: 1}), 65_000)
+	}
+	a := d.c.tenants["a"].spent
+	if a.alarm != Fast {
+		t.Fatalf("%v", a.alarm)
+	}
+	d.c.Changes()
+	for range 10 { // between 70 and 78 %: never 80
+		at += 100 * time.Millisecond
+		d.paid(at, d.run(at, Request{Input: 126_000, MaxOutput: 1}), 1000)
+	}
+	if list := d.c.Changes(); len(list) != 0 || a.alarm != Fast {
+		t.Errorf("%d changes, and %v in the end", len(list), a.alarm)
+	}
+}
