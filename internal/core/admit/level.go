@@ -9,12 +9,18 @@ import (
 // by the predicted wait of what comes. It goes up again only when for a while
 // the wait was small and what is asked for would have fit one level higher:
 // otherwise the relief that the ladder gives would be taken for its end, and
-// levels would flap.
+// levels would flap. Callers who ask again when they are answered ask more of a
+// faster model than they will of their own: so after a long quiet time it goes
+// up on trial, and back at once if the pressure comes back, each time after
+// twice as long.
 type level struct {
 	at       uint8
 	since    time.Time                // of the last change
 	seen     time.Time                // of the last pressure
-	calm     time.Time                // since when it could go up; zero if it cannot
+	quiet    time.Time                // since when the pressure is small; zero if it is not
+	calm     time.Time                // since when what is asked for would fit besides; zero if it would not
+	trying   bool                     // the last change was a trial
+	trial    time.Duration            // how long it must be quiet before the next; 0 is the shortest
 	pressed  time.Time                // when another model was last needed
 	pressure float64                  // smoothed: the predicted wait over what it may be at most
 	asked    ask                      // as degraded as the level is
@@ -24,10 +30,12 @@ type level struct {
 }
 
 const (
-	levelTau   = 5 * time.Second // the pressure is smoothed over
-	levelClimb = time.Second     // between two steps down the ladder
-	pressure   = 2.0             // no more is believed at once
-	fits       = 0.95            // of the slots may be asked for when a level is left
+	levelTau    = 5 * time.Second // the pressure is smoothed over
+	levelClimb  = time.Second     // between two steps down the ladder
+	pressure    = 2.0             // no more is believed at once
+	fits        = 0.95            // of the slots may be asked for when a level is left
+	levelTrial  = 8               // times Stay it must be quiet before a level is left on trial
+	levelTrials = time.Hour       // at most, after trials that failed
 )
 
 // eager is what each class's thresholds are of those of interactive requests,
@@ -45,13 +53,13 @@ func (l *level) idle(now time.Time, p *LadderPolicy) uint8 {
 
 // go on to another level.
 func (l *level) step(now time.Time, to uint8) {
-	l.calm = time.Time{}
+	l.calm, l.quiet = time.Time{}, time.Time{}
 	switch {
 	case to > l.at:
 		l.asked, l.above = ask{}, l.asked
 	case to < l.at:
 		l.asked, l.above = l.above, ask{}
-		l.calm = now // it may still be
+		l.calm, l.quiet = now, now // it may still be
 	}
 	l.at, l.since = to, now
 }
@@ -74,19 +82,46 @@ func (l *level) press(now time.Time, x, load float64, class Class, p *LadderPoli
 	}
 	l.seen = now
 	up := func(i int) float64 { return float64(p.Up[i]*eager[class]) / 1e4 }
-	switch {
-	case l.at < NumLevels-1 && l.pressure >= up(int(l.at)) && now.Sub(l.since) >= levelClimb:
-		l.step(now, l.at+1)
-		return true
-	case l.at == 0 || load >= fits || l.pressure >= up(int(l.at)-1)*float64(p.Down)/100:
-		l.calm = time.Time{}
-	case l.calm.IsZero():
-		l.calm = now
-	case now.Sub(latest(l.calm, l.since)) >= p.Stay:
-		l.step(now, l.at-1)
-		return true
+	low := l.at > 0 && l.pressure < up(int(l.at)-1)*float64(p.Down)/100
+	since(&l.quiet, now, low)
+	since(&l.calm, now, low && load < fits)
+	if l.trying && now.Sub(l.since) >= p.Hold {
+		l.trying, l.trial = false, 0 // it can be lived with
 	}
-	return false
+	if l.at < NumLevels-1 && now.Sub(l.since) >= levelClimb {
+		from := up(int(l.at))
+		if l.trying {
+			from *= float64(p.Down) / 100
+		}
+		if l.pressure >= from {
+			if l.trying {
+				l.trial = min(2*max(l.trial, levelTrial*p.Stay), levelTrials)
+			}
+			l.trying = false
+			l.step(now, l.at+1)
+			return true
+		}
+	}
+	long := func(t time.Time, d time.Duration) bool { return !t.IsZero() && now.Sub(latest(t, l.since)) >= d }
+	switch {
+	case long(l.calm, p.Stay):
+		l.trying, l.trial = false, 0
+	case long(l.quiet, max(l.trial, levelTrial*p.Stay)):
+		l.trying = true
+	default:
+		return false
+	}
+	l.step(now, l.at-1)
+	return true
+}
+
+// since keeps the time since when something is so; zero if it is not.
+func since(t *time.Time, now time.Time, so bool) {
+	if !so {
+		*t = time.Time{}
+	} else if t.IsZero() {
+		*t = now
+	}
 }
 
 // count books the time at the present level.

@@ -135,3 +135,32 @@ func TestSessionComesBackBesideOthersRefusals(t *testing.T) {
 		t.Errorf("served by %q, though nobody of its class lacked a slot for 45 s", got)
 	}
 }
+
+// What is asked for may be less when it is served slower: after a long quiet
+// time a level is left on trial, and after one that failed not so soon again.
+func TestLevelIsTried(t *testing.T) {
+	var l level
+	p := LadderPolicy{}
+	p.defaults()
+	l.step(t0, 3)
+	var steps []int
+	for s, was := 1, l.at; s < 700; s++ {
+		x := 0.0
+		if l.at < 3 {
+			x = 0.6 // too much for level 2, though not for a level that was never left
+		}
+		l.press(after(time.Duration(s)*time.Second), x, 1.4, Interactive, &p)
+		if l.at != was {
+			steps, was = append(steps, s), l.at
+		}
+	}
+	if len(steps) != 4 || steps[0] != 121 || steps[1]-steps[0] > 10 || steps[2]-steps[1] < 240 || steps[3]-steps[2] > 10 {
+		t.Errorf("steps at %v, want a trial after two minutes, and after it failed another after four", steps)
+	}
+	for s := 700; s < 2000 && l.at > 0; s++ {
+		l.press(after(time.Duration(s)*time.Second), 0, 1.4, Interactive, &p)
+	}
+	if l.at != 0 || l.trial != 0 {
+		t.Errorf("level %d, the next trial after %v, though every trial went well", l.at, l.trial)
+	}
+}
