@@ -19,7 +19,7 @@ type rung struct {
 const (
 	rungMemory  = 100
 	rungBelief  = 10               // samples that the configured saving weighs
-	rungSamples = 20               // before it is judged
+	rungSamples = 100              // between two judgements
 	rungHelps   = 0.98             // of the time that is needed without it is no help
 	rungRest    = 10 * time.Minute // until one that did not help is tried again
 )
@@ -197,7 +197,7 @@ func (c *Controller) recall(r *Request, p *plan) {
 }
 
 // descended learns from a good call what its rungs really saved.
-func (k *call) descended(now time.Time, took time.Duration) {
+func (k *call) descended(now time.Time, took time.Duration, output int64) {
 	if k.rungs == 0 || k.home == nil {
 		return
 	}
@@ -213,19 +213,33 @@ func (k *call) descended(now time.Time, took time.Duration) {
 	x := &k.home.rungs[last]
 	x.served++
 	x.took.Add(took.Seconds(), rungMemory)
-	x.usual.Add(k.usual.Seconds(), rungMemory)
+	usual := k.usual.Seconds()
+	if !k.shorter {
+		usual *= k.home.longer(k, k.asked, output)
+	}
+	x.usual.Add(usual, rungMemory)
 	if k.pool() != k.home {
 		return
 	}
-	plain := k.pool().service.Slots(k.plain).Seconds()
+	plain := k.home.service.Slots(k.plain).Seconds() * k.home.longer(k, k.input, output)
 	x.ratio.Add(min(took.Seconds()/max(plain, 1e-4), 4), rungMemory)
 	if x.samples++; x.samples < rungSamples {
 		return
 	}
-	// Judged by what calls took beside what they would have taken as asked.
+	// Judged by what calls took beside what they would have taken as asked, and
+	// not again with every call: by chance it would soon look useless.
+	x.samples = 0
 	if x.took.Shrunk(0, 0) > rungHelps*x.usual.Shrunk(0, 0) {
-		x.asleep, x.samples = now.Add(rungRest), 0
+		x.asleep = now.Add(rungRest)
 	}
+}
+
+// longer is how much longer calls of an answer's length take than those of the
+// length that was expected.
+func (p *pool) longer(k *call, input, output int64) float64 {
+	_, real := p.service.Expected(k.est, input, output)
+	_, expected := p.service.Expected(k.est, input, 0)
+	return real.Seconds() / max(expected.Seconds(), 1e-4)
 }
 
 // Calm says that a request would be served as it was asked: its model has room
