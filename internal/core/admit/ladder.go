@@ -198,7 +198,15 @@ func (c *Controller) recall(r *Request, p *plan) {
 
 // descended learns from a good call what its rungs really saved.
 func (k *call) descended(now time.Time, took time.Duration, output int64) {
-	if k.rungs == 0 || k.home == nil {
+	if k.home == nil || len(k.home.rungs) == 0 {
+		return
+	}
+	if k.rungs == 0 {
+		if k.pool() == k.home {
+			x := &k.home.whole
+			x.took.Add(took.Seconds(), rungMemory)
+			x.usual.Add(k.home.sized(k, k.input, output), rungMemory)
+		}
 		return
 	}
 	last := -1
@@ -215,7 +223,7 @@ func (k *call) descended(now time.Time, took time.Duration, output int64) {
 	x.took.Add(took.Seconds(), rungMemory)
 	usual := k.usual.Seconds()
 	if !k.shorter {
-		usual *= k.home.longer(k, k.asked, output)
+		usual = k.home.sized(k, k.asked, output)
 	}
 	x.usual.Add(usual, rungMemory)
 	if k.pool() != k.home {
@@ -226,12 +234,23 @@ func (k *call) descended(now time.Time, took time.Duration, output int64) {
 	if x.samples++; x.samples < rungSamples {
 		return
 	}
-	// Judged by what calls took beside what they would have taken as asked, and
-	// not again with every call: by chance it would soon look useless.
+	// Judged by what calls took beside what they would have taken as asked, as far
+	// off as that is for those that are, and not again with every call: by chance
+	// it would soon look useless.
 	x.samples = 0
-	if x.took.Shrunk(0, 0) > rungHelps*x.usual.Shrunk(0, 0) {
+	if x.took.Shrunk(0, 0) > rungHelps*x.usual.Shrunk(0, 0)*k.home.whole.off() {
 		x.asleep = now.Add(rungRest)
 	}
+}
+
+// off is how far real times are off the predicted ones.
+func (x *rung) off() float64 { return x.took.Shrunk(1, rungBelief) / x.usual.Shrunk(1, rungBelief) }
+
+// sized is what a call of these tokens takes, in seconds: not by what is known
+// of its tenant, as a tenant of whom all is degraded teaches nothing of it.
+func (p *pool) sized(k *call, input, output int64) float64 {
+	_, raw := p.service.Expected(k.est, input, output)
+	return p.service.Slots(raw).Seconds()
 }
 
 // longer is how much longer calls of an answer's length take than those of the

@@ -40,6 +40,7 @@ type pool struct {
 
 	rungs   []rung // of its ladder, as in the policy
 	moving  Rungs  // those of them that other pools serve
+	whole   rung   // the same of calls that are as they were asked
 	levels  [NumClasses]level
 	dearest Price // no deployment costs more
 
