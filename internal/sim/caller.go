@@ -110,8 +110,11 @@ func (r *Run) offer(v *visit) {
 		Input: v.arrival.Input, Bytes: 4 * v.arrival.Input, Stream: v.arrival.Stream, Arrived: r.now,
 		User: v.arrival.User, Session: v.arrival.Session, Turn: v.arrival.Turn, May: v.arrival.May, Recent: v.recent,
 	}
-	if v.manners.Capped {
+	switch {
+	case v.manners.Capped:
 		q.MaxOutput = v.arrival.Output
+	case v.manners.Cap > 0:
+		q.MaxOutput = v.manners.Cap
 	}
 	if v.arrival.Deadline > 0 {
 		left := v.intended.Add(v.arrival.Deadline).Sub(r.now)

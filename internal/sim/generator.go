@@ -40,6 +40,7 @@ type Caller struct {
 	// mean (default 10 s).
 	Sessions, Turns, Tools int
 	Pause                  time.Duration
+	Until                  time.Duration // no more is asked from then on; 0 is never
 }
 
 // RateChange is a new rate from a time on.
@@ -154,6 +155,9 @@ func (t *talker) arrival() Arrival {
 	}
 	if c.DeadlineTo > c.Deadline {
 		a.Deadline += time.Duration(t.rng.Float64() * float64(c.DeadlineTo-c.Deadline))
+	}
+	if most := c.Manners.Cap; most > 0 {
+		a.Output = min(a.Output, most)
 	}
 	if t.talk != nil {
 		a.talk, a.Session, a.Turn = t.talk, t.talk.name(), t.talk.step == 0

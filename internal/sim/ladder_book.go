@@ -10,6 +10,8 @@ import (
 type ladderBook struct {
 	model  string
 	rungs  []admit.Rung
+	slots  float64    // of the model alone
+	demand float64    // slot-seconds of all requests, as they were asked
 	asked  rungBook   // answers that are as they were asked
 	books  []rungBook // by rung, of those whose lowest rung it was
 	steps  [admit.NumClasses][]levelStep
@@ -34,10 +36,11 @@ type levelStep struct {
 	to uint8
 }
 
-func ladderBooks(p *admit.Policy) (list []*ladderBook) {
+func ladderBooks(r *Run) (list []*ladderBook) {
+	p := r.world.Policy
 	for i := range p.Models {
 		if rungs := p.Models[i].Ladder.Rungs; len(rungs) > 0 {
-			list = append(list, &ladderBook{model: p.Models[i].Name, rungs: rungs, books: make([]rungBook, len(rungs))})
+			list = append(list, &ladderBook{model: p.Models[i].Name, rungs: rungs, slots: float64(r.order[i].usable(p)), books: make([]rungBook, len(rungs))})
 		}
 	}
 	return list
@@ -118,12 +121,15 @@ func (x *rungBook) answer(r *Run, v *visit, inTime bool, stood float64) {
 	x.course[second]++
 }
 
-// went notes by which model a session is served.
+// went notes by which model a session is served, if by another than its own.
 func (t *tally) went(v *visit, model string) {
 	k := v.arrival.talk
 	b := t.ladder(v)
 	if k == nil || b == nil {
 		return
+	}
+	if !b.another(v.rungs) {
+		model = "" // other deployments of the same model may come and go
 	}
 	switch {
 	case k.model == model:
@@ -136,6 +142,19 @@ func (t *tally) went(v *visit, model string) {
 		b.moved++
 	}
 	k.model = model
+}
+
+// another says that with the rungs another model answers.
+func (b *ladderBook) another(rungs admit.Rungs) bool {
+	if rungs == 0 {
+		return true // a fallback, if any
+	}
+	for i := range b.rungs {
+		if rungs.Has(i) && b.rungs[i].Kind == admit.RungModel {
+			return true
+		}
+	}
+	return false
 }
 
 // heard takes what the policy says of levels and accounts.
@@ -190,6 +209,7 @@ func (b *ladderBook) held(class admit.Class, end time.Time) (held [admit.NumLeve
 // LadderFigures are what came of the ladder of one model.
 type LadderFigures struct {
 	Model  string         `json:"model"`
+	Load   float64        `json:"load"`   // slot time that was asked for, over that of the model's own slots
 	Rungs  []RungFigures  `json:"rungs"`  // the first is what is as it was asked
 	Levels []LevelFigures `json:"levels"` // of classes that asked for the model
 	// Moved and Returned are sessions that went to another model and came back,
@@ -221,7 +241,7 @@ type LevelFigures struct {
 }
 
 func (b *ladderBook) figures(end time.Time) LadderFigures {
-	f := LadderFigures{Model: b.model, Moved: b.moved, Returned: b.returned, Torn: b.torn}
+	f := LadderFigures{Model: b.model, Load: b.demand / max(b.slots*end.Sub(epoch).Seconds(), 1e-9), Moved: b.moved, Returned: b.returned, Torn: b.torn}
 	f.Rungs = append(f.Rungs, b.asked.figures("as asked", 0))
 	for i := range b.books {
 		f.Rungs = append(f.Rungs, b.books[i].figures(b.rungs[i].Name, int(b.rungs[i].Kind)+1))

@@ -114,7 +114,13 @@ func (r *Result) rungShare(who string, after time.Duration) (float64, error) {
 	return percent(float64(of) / float64(max(all, 1))), nil
 }
 
-// ladderRows are lines for the rungs of a ladder, and for the levels of its classes.
+// used says that the ladder made a difference to anybody.
+func (f *LadderFigures) used() bool {
+	return slices.ContainsFunc(f.Rungs[1:], func(x RungFigures) bool { return x.Answers > 0 }) ||
+		slices.ContainsFunc(f.Levels, func(x LevelFigures) bool { return x.Changes > 0 })
+}
+
+// rows are lines for the rungs of a ladder, and for the levels of its classes.
 func (f *LadderFigures) rows() [][]string {
 	rows := [][]string{{"rung", "level", "answers", "on time", "stood for", "slot time", "latency", "tokens saved"}}
 	for i := range f.Rungs {
@@ -144,7 +150,11 @@ func (r *Result) ladderText() string {
 	var b strings.Builder
 	for i := range r.Ladders {
 		f := &r.Ladders[i]
-		fmt.Fprintf(&b, "ladder of %s\n", f.Model)
+		if !f.used() {
+			fmt.Fprintf(&b, "%s was asked for %.2f times what its slots can do\n", f.Model, f.Load)
+			continue
+		}
+		fmt.Fprintf(&b, "ladder of %s, which was asked for %.2f times what its slots can do\n", f.Model, f.Load)
 		writeRows(&b, f.rows())
 		writeRows(&b, f.levelRows())
 		if f.Moved > 0 {

@@ -16,7 +16,7 @@ func TestParseErrors(t *testing.T) {
 		"for":                                         "x:1: for: takes one value, not 0",
 		"observe yes":                                 "x:1: observe: takes no value",
 		"caller":                                      "x:1: caller: give a name",
-		"caller a rat=3":                              `x:1: caller: unknown option "rat"; known are capped, class, consent, deadline,`,
+		"caller a rat=3":                              `x:1: caller: unknown option "rat"; known are cap, capped, class, consent, deadline,`,
 		"caller a class=urgent":                       `x:1: caller: class=urgent: unknown class "urgent"; known are interactive, standard, batch, speculative`,
 		"caller a retries=-1":                         `x:1: caller: retries=-1: "-1" is not a whole number from zero`,
 		"caller a stream=yes":                         "x:1: caller: stream=yes: takes no value",
@@ -87,6 +87,7 @@ func TestExpectOfNobody(t *testing.T) {
 func FuzzParseScenario(f *testing.F) {
 	f.Add("slots 16\ncaller a rate=1x deadline=1s-2s\nat 1s slow 2 until 3s\nfor 5s\nexpect ontime a after 1s >= 3%")
 	f.Add("model a\ndeployment x slots=3 keys=2 rpm=9 price-in=1\nupstream x service=tokens first=1s limit=fixed headers\nfallback error b\nmodel b\ndeployment y slots=1\ncaller c model=b\nat 1s down error=silence on y until 2s\nfor 5s\nexpect calls x after 1s >= 0")
+	f.Add("slots 2\nrung a kind=features saving=8% believed=20% changes=30%\nrung b kind=recent hit=20%\nladder up=50,70,90 level=2\nbudget user c day=1 calendar pace=never\ncaller c consent=60%:features sessions=3 turns=2 tools=1 users=4 cap=9\nfor 5s\nexpect alarm fast user c before 10% spent\nexpect level most after 1s < 3")
 	f.Fuzz(func(t *testing.T, story string) {
 		ParseScenario("x", strings.NewReader(story))
 	})

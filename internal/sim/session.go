@@ -63,9 +63,15 @@ func (t *talk) next() time.Duration {
 	return time.Duration(t.talker.rng.ExpFloat64() * float64(c.pause()))
 }
 
+// ends says that the caller has gone by then.
+func (t *talk) ends(at time.Duration) bool {
+	until := t.talker.caller.Until
+	return until > 0 && at >= until
+}
+
 // hush is the end of a request of a session: another follows.
 func (r *Run) hush(t *talk) {
-	if at := r.now.Add(t.next()); at.Sub(epoch) < r.world.Length {
+	if at := r.now.Add(t.next()); at.Sub(epoch) < r.world.Length && !t.ends(at.Sub(epoch)) {
 		r.at(at, event{kind: kindSpeak, talk: t})
 	}
 }

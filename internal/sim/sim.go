@@ -40,6 +40,7 @@ type Manners struct {
 	Leave   float64 // share of callers who leave at a random moment before their deadline
 	Patient bool    // stay after their deadline: a late answer is late, not abandoned
 	Capped  bool    // say max_tokens, so that the length of the answer is bounded by its true one
+	Cap     int64   // say this max_tokens, where answers then end; 0 says none
 }
 
 // Source gives arrivals in order of time. ok is false at the end.

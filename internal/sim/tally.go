@@ -101,7 +101,7 @@ func newTally(r *Run) *tally {
 			t.capacity += float64(slotsOf(&r.world.Policy.Models[i]))
 		}
 	}
-	t.ladders = ladderBooks(r.world.Policy)
+	t.ladders = ladderBooks(r)
 	t.purses.policy = r.world.Policy
 	t.purses.kept = budgeted(r.world.Policy)
 	return t
@@ -175,6 +175,9 @@ func (t *tally) offered(r *Run, v *visit) *counts {
 	if v.room != nil {
 		asked := v.room.asked(v)
 		c.demand += asked
+		if b := t.ladder(v); b != nil {
+			b.demand += asked
+		}
 		t.second(r.now).Asked += float32(asked)
 	}
 	if d := v.arrival.Deadline; d > t.patience {

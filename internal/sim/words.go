@@ -109,11 +109,14 @@ func (p *parser) caller(words []string) error {
 		"tenant": func(v string) error { c.Tenant = v; return nil }, "tenants": integer(&c.Tenants), "class": classOption(&c.Class),
 		"rate": func(v string) error { rate = v; return nil }, "deadline": deadlines(&c), "stream": toggle(&c.Stream),
 		"retries": integer(&c.Manners.Retries), "hasty": toggle(&c.Manners.Hasty), "told": number(&c.Manners.Told), "leave": number(&c.Manners.Leave),
-		"patient": toggle(&c.Manners.Patient), "capped": toggle(&c.Manners.Capped),
+		"patient": toggle(&c.Manners.Patient), "capped": toggle(&c.Manners.Capped), "cap": integer(&c.Manners.Cap),
 		"input": integer(&c.Input), "output": integer(&c.Output), "spread": number(&c.Spread),
 		"model":   func(v string) error { c.Model = v; return p.knows(v) },
-		"consent": consent(&c), "users": integer(&c.Users), "sessions": integer(&c.Sessions), "turns": integer(&c.Turns), "tools": integer(&c.Tools), "pause": duration(&c.Pause),
+		"consent": consent(&c), "users": integer(&c.Users), "sessions": integer(&c.Sessions), "turns": integer(&c.Turns), "tools": integer(&c.Tools), "pause": duration(&c.Pause), "until": duration(&c.Until),
 	})
+	if c.Sessions == 0 && (c.Turns > 0 || c.Tools > 0 || c.Pause > 0 || c.Until > 0) {
+		return fmt.Errorf("say sessions=N, how many there are at once: turns, tools, pause and until are about them")
+	}
 	if c.Sessions > mostSessions {
 		return fmt.Errorf("sessions=%d: there are at most %d at once", c.Sessions, mostSessions)
 	}
