@@ -35,12 +35,16 @@ func plainly(idea func(*slotPool) rules) func(Truth) func(*slotPool) rules {
 	return func(Truth) func(*slotPool) rules { return idea }
 }
 
-const ours = "ours"
+const (
+	ours  = "ours"
+	plain = "no-ladder" // ours, without its ladders
+)
 
 // Deciders are the policies of NewDecider: each line is a name, spaces, and
 // what it does.
 func Deciders() []string {
 	lines := []string{fmt.Sprintf("%-12s %s", ours, "the decision core of the live gateway")}
+	lines = append(lines, fmt.Sprintf("%-12s %s", plain, "the same, with nothing degraded"))
 	for _, i := range ideas {
 		lines = append(lines, fmt.Sprintf("%-12s %s", i.name, i.does))
 	}
@@ -49,7 +53,7 @@ func Deciders() []string {
 
 // deciderNames are the names alone, in the same order.
 func deciderNames() []string {
-	names := []string{ours}
+	names := []string{ours, plain}
 	for _, i := range ideas {
 		names = append(names, i.name)
 	}
@@ -63,6 +67,9 @@ func deciderNames() []string {
 func NewDecider(name string, p *admit.Policy, truth Truth, seed uint64) (Decider, error) {
 	if name == ours {
 		return admit.New(epoch, p, rand.New(rand.NewPCG(seed, 0))), nil
+	}
+	if name == plain {
+		return &noLadder{admit.New(epoch, undegraded(p), rand.New(rand.NewPCG(seed, 0)))}, nil
 	}
 	for _, i := range ideas {
 		if i.name != name {

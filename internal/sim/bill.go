@@ -26,7 +26,7 @@ func (b *bill) answered(v *visit) {
 	b.n++
 	least := 0.0
 	for i, x := range b.pool.sites {
-		w := v.workOf(x.server)
+		w := v.workOf(x.server, v.arrival.asked())
 		b.cost[i] += float64(x.price.Of(v.arrival.Input, v.arrival.Output))
 		b.work[i] += w.total * x.server.slow
 		need := w.total

@@ -31,6 +31,11 @@ type visit struct {
 	promised time.Duration // predicted wait
 	stage    admit.Stage   // of its last refusal
 	lane     *lane         // its tenant's queue, once it was looked for
+	changes  admit.Rungs   // that would change it
+	recent   bool          // there is an answer from before
+	rungs    admit.Rungs   // of this attempt
+	form     form          // which they make of it
+	cost     int64         // micro-dollars, of all attempts
 }
 
 type state uint8
@@ -73,6 +78,7 @@ func (r *Run) arrive(a Arrival) {
 		v.normal = r.drawing.NormFloat64()
 		v.work = v.room.first().work(v.normal, &a)
 	}
+	r.willing(v)
 	v.counts = r.tally.offered(r, v)
 	if a.Deadline > 0 && !v.manners.Patient {
 		r.at(r.now.Add(a.Deadline), event{kind: kindGiveUp, visit: v, gen: v.gen})
@@ -102,9 +108,13 @@ func (r *Run) offer(v *visit) {
 	q := admit.Request{
 		ID: v.id, Tenant: v.arrival.Tenant, Model: v.arrival.Model, Class: v.arrival.Class, Attempt: v.attempt,
 		Input: v.arrival.Input, Bytes: 4 * v.arrival.Input, Stream: v.arrival.Stream, Arrived: r.now,
+		User: v.arrival.User, Session: v.arrival.Session, Turn: v.arrival.Turn, May: v.arrival.May, Recent: v.recent,
 	}
-	if v.manners.Capped {
+	switch {
+	case v.manners.Capped:
 		q.MaxOutput = v.arrival.Output
+	case v.manners.Cap > 0:
+		q.MaxOutput = v.manners.Cap
 	}
 	if v.arrival.Deadline > 0 {
 		left := v.intended.Add(v.arrival.Deadline).Sub(r.now)
@@ -113,6 +123,7 @@ func (r *Run) offer(v *visit) {
 		}
 		q.Deadline = r.now.Add(left)
 	}
+	r.shapes(v, &q)
 	r.take(r.decider.Offer(r.now, q))
 }
 
@@ -145,9 +156,11 @@ func (r *Run) begin(v *visit, d *admit.Decision) {
 	x.room.served(r.now, v)
 	r.unqueue(v)
 	v.state, v.started, v.site, v.key, v.job = running, r.now, x, d.Key, job{}
+	v.rungs, v.form = d.Rungs, r.formOf(v, d.Rungs)
 	r.tally.began(r, v)
+	r.tally.went(v, d.Model)
 	x.called(r.now)
-	tokens := v.arrival.Input + v.arrival.Output
+	tokens := v.form.input + v.form.output
 	if o, after, ok := x.server.admit(r.now, d.Key, tokens, r.manners); !ok {
 		x.refusedBy(r.now, &o)
 		v.failure = o
@@ -156,7 +169,7 @@ func (r *Run) begin(v *visit, d *admit.Decision) {
 	}
 	x.took(r.now, tokens)
 	r.lastJob++
-	v.job = job{visit: v, work: v.workOf(x.server), seq: r.lastJob}
+	v.job = job{visit: v, work: v.workOf(x.server, v.form), seq: r.lastJob}
 	x.server.begin(r.now, &v.job)
 }
 
@@ -173,10 +186,12 @@ func (r *Run) answered(v *visit) {
 	if !v.arrival.Stream {
 		r.observe(v)
 	}
-	v.site.cost += v.site.price.Of(v.arrival.Input, v.arrival.Output)
 	id := v.id
-	o := admit.Outcome{Status: 200, OK: true, Known: true, Input: v.arrival.Input, Output: v.arrival.Output}
+	o := admit.Outcome{Status: 200, OK: true, Known: true, Input: v.form.input, Output: v.form.output, Cost: v.site.price.Of(v.form.input, v.form.output)}
+	v.site.cost += o.Cost
+	v.cost += o.Cost
 	r.tally.worked(r, v, how == endOnTime)
+	r.tally.served(r, v, how == endOnTime)
 	r.close(v, how)
 	r.take(r.decider.Finish(r.now, id, o))
 }
@@ -234,6 +249,13 @@ func (r *Run) refused(v *visit, d *admit.Decision) {
 	}
 }
 
+// recalled is the caller reading an answer from before.
+func (r *Run) recalled(v *visit, d *admit.Decision) {
+	v.started, v.firstAt, v.rungs = r.now, r.now, d.Rungs
+	r.tally.recalled(r, v)
+	r.close(v, endOnTime)
+}
+
 // again comes back if there is an attempt and time left.
 func (r *Run) again(v *visit, after time.Duration, otherwise ending) {
 	late := v.arrival.Deadline > 0 && r.now.Add(after).After(v.intended.Add(v.arrival.Deadline))
@@ -247,12 +269,13 @@ func (r *Run) again(v *visit, after time.Duration, otherwise ending) {
 
 // leave is the caller hanging up.
 func (r *Run) leave(v *visit, how ending) {
-	was, id := v.state, v.id
+	was, id, cost := v.state, v.id, int64(0)
 	switch was {
 	case waiting:
 		r.unqueue(v)
 	case running:
-		v.site.left(r.now, v)
+		cost = v.site.left(r.now, v)
+		v.cost += cost
 		v.site.server.drop(r.now, &v.job)
 		r.tally.worked(r, v, false)
 	}
@@ -261,7 +284,7 @@ func (r *Run) leave(v *visit, how ending) {
 	case waiting:
 		r.take(r.decider.Cancel(r.now, id))
 	case running:
-		r.take(r.decider.Finish(r.now, id, admit.Outcome{CallerGone: true}))
+		r.take(r.decider.Finish(r.now, id, admit.Outcome{CallerGone: true, Cost: cost}))
 	}
 }
 
@@ -269,6 +292,9 @@ func (r *Run) leave(v *visit, how ending) {
 func (r *Run) close(v *visit, how ending) {
 	delete(r.visits, v.id)
 	r.tally.closed(r, v, how)
+	if t := v.arrival.talk; t != nil {
+		r.hush(t)
+	}
 	v.gen++
 	v.state = outside
 	r.spare = append(r.spare, v)

@@ -14,10 +14,12 @@ type World struct {
 	// deployments together. What is missing has the slots of the policy and the
 	// model's prior times.
 	Upstreams map[string]Upstream
-	Decider   string // see Deciders; "" is ours
-	Seed      uint64
-	Length    time.Duration // arrivals after it are not made; 0 means all of them
-	Script    []Happening   // what happens to the world, in order of time
+	// Ladders are what the rungs of a model's ladder really do, in its order.
+	Ladders map[string][]Rung
+	Decider string // see Deciders; "" is ours
+	Seed    uint64
+	Length  time.Duration // arrivals after it are not made; 0 means all of them
+	Script  []Happening   // what happens to the world, in order of time
 	// Progress is called now and then with the virtual time that has passed.
 	Progress func(done time.Duration)
 	// Check is called after every event of the decider.
@@ -50,6 +52,7 @@ type Run struct {
 	named    bool // deployments have servers of their own
 	drawing  *rand.Rand
 	manners  *rand.Rand
+	luck     *rand.Rand // of rungs
 	spare    []*visit
 	next     Arrival // the source's next, if more
 	more     bool
@@ -69,6 +72,7 @@ func newRun(w World, s Source) (*Run, error) {
 	r := &Run{
 		world: w, source: s, now: epoch, visits: map[admit.ID]*visit{}, pools: map[string]*room{}, sites: map[string]*site{},
 		drawing: rand.New(rand.NewPCG(w.Seed, 0x5e1)), manners: rand.New(rand.NewPCG(w.Seed, 0xca11e5)),
+		luck: rand.New(rand.NewPCG(w.Seed, 0x1add)),
 	}
 	r.rooms()
 	name := w.Decider
@@ -207,6 +211,8 @@ func (r *Run) happen(e event) {
 		r.leave(v, endLeft)
 	case kindAgain:
 		r.offer(v)
+	case kindSpeak:
+		r.speak(e.talk)
 	case kindFailure:
 		r.failed(v)
 	}
@@ -251,8 +257,11 @@ func (r *Run) take(ds []admit.Decision) {
 			r.begin(v, d)
 		case admit.Reject:
 			r.refused(v, d)
+		case admit.Recall:
+			r.recalled(v, d)
 		}
 	}
+	r.tally.heard(r)
 	if r.world.Check != nil {
 		r.world.Check(r.decider, r.now)
 	}

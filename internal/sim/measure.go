@@ -29,6 +29,8 @@ var measures = map[string]func(*Figures) float64{
 	"wait-p95":     func(f *Figures) float64 { return f.WaitP95 },
 	"wait-p99":     func(f *Figures) float64 { return f.WaitP99 },
 	"wait-mae":     func(f *Figures) float64 { return f.WaitMAE },
+	"degraded":     func(f *Figures) float64 { return percent(f.Degraded) },
+	"stood-for":    func(f *Figures) float64 { return percent(f.StoodFor) },
 	"latency-mean": func(f *Figures) float64 { return f.LatencyMean },
 }
 
@@ -69,6 +71,13 @@ func measureNames() []string {
 	for n := range deploymentMeasures {
 		names = append(names, n)
 	}
+	for n := range ladderMeasures {
+		names = append(names, n)
+	}
+	for n := range spendMeasures {
+		names = append(names, n)
+	}
+	names = append(names, alarmWord+"fast")
 	slices.Sort(names)
 	return names
 }
@@ -91,6 +100,12 @@ func (e *Expectation) measure(s *Scenario, results map[string]*Result) (float64,
 			return 0, err
 		}
 		return f(r, xs, e.After)
+	}
+	if f := ladderMeasures[e.Measure]; f != nil {
+		return f(r, e.Who, e.After)
+	}
+	if ofAccount(e.Measure) {
+		return r.ofAccounts(e.Measure, e.Who)
 	}
 	if _, err := path.Match(e.Who, ""); err != nil {
 		return 0, fmt.Errorf("%q: %w", e.Who, err)

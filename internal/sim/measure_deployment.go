@@ -32,7 +32,7 @@ var deploymentMeasures = map[string]func(r *Result, xs []*record, after time.Dur
 	},
 }
 
-var cutByTime = map[string]bool{"ontime": true, "calls": true, "share": true, "limited": true, "utilisation": true}
+var cutByTime = map[string]bool{"ontime": true, "level changes": true, "level most": true, "rung": true, "calls": true, "share": true, "limited": true, "utilisation": true}
 
 func costOf(xs []*record) (dollars float64) {
 	for _, x := range xs {

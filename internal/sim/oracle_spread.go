@@ -25,7 +25,7 @@ func (r *Run) Work(id admit.ID, deployment string) (first, total float64) {
 	if v == nil || x == nil {
 		return 0, 0
 	}
-	w := v.workOf(x.server)
+	w := v.workOf(x.server, v.arrival.asked())
 	return w.first, w.total
 }
 

@@ -18,7 +18,7 @@ func ParseScenario(name string, r io.Reader) (*Scenario, error) {
 	p := &parser{s: &Scenario{
 		Seed: 1, Upstream: Upstream{Mean: time.Second, Noise: 0.25}, Policies: []string{"ours"},
 		Policy: admit.Policy{Models: []admit.Model{{Name: scenarioModel}}}, Static: map[string]int64{},
-	}}
+	}, budgets: map[string]*admit.Budgets{}, rungs: map[int][]Rung{}}
 	in := bufio.NewScanner(r)
 	for p.line = 1; in.Scan(); p.line++ {
 		text := in.Text()
@@ -60,6 +60,8 @@ type parser struct {
 	truths  []truth  // of their upstreams
 	where   string   // the deployment that a happening is about; "" is all
 	rates   []rated
+	budgets map[string]*admit.Budgets // by tenant
+	rungs   map[int][]Rung            // what they really do, by model
 }
 
 // rated is a rate that could be told in multiples of what the slots can do,
@@ -105,6 +107,9 @@ func init() { // a map literal would refer to itself through parser.fact
 		"at":         (*parser).at,
 		"policies":   (*parser).policies,
 		"expect":     (*parser).expect,
+		"rung":       (*parser).rung,
+		"ladder":     (*parser).ladder,
+		"budget":     (*parser).budget,
 	}
 }
 
@@ -270,6 +275,12 @@ func (p *parser) finish() error {
 			f *= s.capacity(s.Callers[r.caller].Model)
 		}
 		r.set(f)
+	}
+	if err := p.ladders(); err != nil {
+		return err
+	}
+	if err := p.pays(); err != nil {
+		return err
 	}
 	for i := range s.Callers {
 		p.addTenants(&s.Callers[i])

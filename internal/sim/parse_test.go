@@ -8,7 +8,7 @@ import (
 // A mistyped story is told where and what was expected.
 func TestParseErrors(t *testing.T) {
 	for story, want := range map[string]string{
-		"slotz 3":                                     `x:1: unknown word "slotz"; known are at, balance, breaker, caller, class, deployment, expect,`,
+		"slotz 3":                                     `x:1: unknown word "slotz"; known are at, balance, breaker, budget, caller, class, deployment, expect,`,
 		"slots 16\n\n# a remark\nslots none":          `x:4: slots: "none" is not a number of slots`,
 		"slots":                                       "x:1: slots: give a number of slots",
 		"for 3":                                       `x:1: for: "3" is not a time above zero, such as 250ms or 1m30s`,
@@ -16,7 +16,7 @@ func TestParseErrors(t *testing.T) {
 		"for":                                         "x:1: for: takes one value, not 0",
 		"observe yes":                                 "x:1: observe: takes no value",
 		"caller":                                      "x:1: caller: give a name",
-		"caller a rat=3":                              `x:1: caller: unknown option "rat"; known are capped, class, deadline,`,
+		"caller a rat=3":                              `x:1: caller: unknown option "rat"; known are cap, capped, class, consent, deadline,`,
 		"caller a class=urgent":                       `x:1: caller: class=urgent: unknown class "urgent"; known are interactive, standard, batch, speculative`,
 		"caller a retries=-1":                         `x:1: caller: retries=-1: "-1" is not a whole number from zero`,
 		"caller a stream=yes":                         "x:1: caller: stream=yes: takes no value",
@@ -27,10 +27,10 @@ func TestParseErrors(t *testing.T) {
 		"at 20s slow 0":                               "x:1: at: slow: a factor of zero",
 		"at 20s slow 3 until 10s":                     "x:1: at: it ends at 10s, before it begins",
 		"at 20s rate b 3x":                            `x:1: at: rate: no caller "b" has been named above`,
-		"policies ours best":                          `x:1: policies: unknown policy "best"; known are ours, fifo,`,
-		"expect goodputt >= 3":                        `x:1: expect: unknown measure "goodputt"; known are attempts,`,
+		"policies ours best":                          `x:1: policies: unknown policy "best"; known are ours, no-ladder, fifo,`,
+		"expect goodputt >= 3":                        `x:1: expect: unknown measure "goodputt"; known are alarm fast, attempts,`,
 		"expect goodput 97%":                          "x:1: expect: give a measure, a comparison and a value",
-		"expect goodput about 97%":                    "x:1: expect: end with >=, <= or == and a value",
+		"expect goodput about 97%":                    "x:1: expect: end with >=, <=, <, > or == and a value",
 		"expect late after 3s >= 1":                   `x:1: expect: only "ontime" can be cut by time`,
 		"model a b":                                   "x:1: model: takes one value, not 2",
 		"slots 2\nmodel b":                            "x:2: model: there can be more than one only if each deployment has a line",
@@ -87,6 +87,7 @@ func TestExpectOfNobody(t *testing.T) {
 func FuzzParseScenario(f *testing.F) {
 	f.Add("slots 16\ncaller a rate=1x deadline=1s-2s\nat 1s slow 2 until 3s\nfor 5s\nexpect ontime a after 1s >= 3%")
 	f.Add("model a\ndeployment x slots=3 keys=2 rpm=9 price-in=1\nupstream x service=tokens first=1s limit=fixed headers\nfallback error b\nmodel b\ndeployment y slots=1\ncaller c model=b\nat 1s down error=silence on y until 2s\nfor 5s\nexpect calls x after 1s >= 0")
+	f.Add("slots 2\nrung a kind=features saving=8% believed=20% changes=30%\nrung b kind=recent hit=20%\nladder up=50,70,90 level=2\nbudget user c day=1 calendar pace=never\ncaller c consent=60%:features sessions=3 turns=2 tools=1 users=4 cap=9\nfor 5s\nexpect alarm fast user c before 10% spent\nexpect level most after 1s < 3")
 	f.Fuzz(func(t *testing.T, story string) {
 		ParseScenario("x", strings.NewReader(story))
 	})

@@ -58,6 +58,11 @@ type Figures struct {
 	WastedWork         float64 `json:"wasted_work"` // slot time on anything else, over all there was
 	// SlotSeconds is the slot time of answers in time.
 	SlotSeconds float64 `json:"slot_seconds"`
+	// Degraded is the share of the answers that are not as they were asked, and
+	// StoodFor the slot time that those in time would have taken as they were
+	// asked, over all there was.
+	Degraded float64 `json:"degraded"`
+	StoodFor float64 `json:"stood_for"`
 }
 
 // Result is what a run came to. Its JSON has the names of docs/simulator.md.
@@ -79,12 +84,18 @@ type Result struct {
 	Classes      map[string]Figures  `json:"classes"`
 	Deployments  []DeploymentFigures `json:"deployments,omitempty"` // that have upstreams of their own
 
+	Ladders []LadderFigures `json:"ladders,omitempty"`
+	// Spending is what accounts spent of their budgets, the worst of a tenant's
+	// users and of its sessions for all of them.
+	Spending []SpendingFigures `json:"spending,omitempty"`
+
 	Course []Second `json:"-"`
 	Groups []Group  `json:"-"` // in order of first appearance
 
 	counts    []*counts
 	courses   []*course
 	sites     []*record
+	ladders   []*ladderBook
 	leastCost float64 // dollars, of the same answers
 	capacity  float64 // slot-seconds
 }
@@ -140,6 +151,11 @@ func (t *tally) result(r *Run) *Result {
 			out.Stages[admit.Stage(stage).String()] = n
 		}
 	}
+	out.ladders = t.ladders
+	for _, b := range t.ladders {
+		out.Ladders = append(out.Ladders, b.figures(r.end))
+	}
+	out.Spending = t.purses.figures()
 	out.sites = r.records()
 	for _, p := range r.order {
 		if p.bill != nil {
@@ -167,6 +183,7 @@ func (c *counts) add(o *counts) {
 	}
 	c.offered, c.attempts, c.runs, c.admitted = c.offered+o.offered, c.attempts+o.attempts, c.runs+o.runs, c.admitted+o.admitted
 	c.refusals, c.feasible, c.errors = c.refusals+o.refusals, c.feasible+o.feasible, c.errors+o.errors
+	c.stood, c.answers, c.degraded = c.stood+o.stood, c.answers+o.answers, c.degraded+o.degraded
 	c.demand, c.onTime, c.wasted, c.waitError = c.demand+o.demand, c.onTime+o.onTime, c.wasted+o.wasted, c.waitError+o.waitError
 	c.waits.merge(&o.waits)
 	c.answered.merge(&o.answered)
@@ -188,6 +205,7 @@ func (c *counts) figures(capacity float64) Figures {
 		QueueP95: c.answered.quantile(0.95), QueueP99: c.answered.quantile(0.99),
 		Attempts: c.attempts, AttemptsPerOffered: float64(c.attempts) / offered, RunsPerOffered: float64(c.runs) / offered,
 		WastedWork: c.wasted / capacity, SlotSeconds: c.onTime,
+		Degraded: float64(c.degraded) / float64(max(c.answers, 1)), StoodFor: c.stood / capacity,
 	}
 	return f
 }

@@ -22,6 +22,7 @@ type Scenario struct {
 	// Upstreams by deployment, of those that have a line of their own.
 	Upstreams map[string]Upstream
 	Callers   []Caller
+	Ladders   map[string][]Rung // what the rungs of a model's ladder really do
 	Script    []Happening
 	Expects   []Expectation
 	Policies  []string // deciders to play it with; the first is the one that is plotted
@@ -61,7 +62,7 @@ func (s *Scenario) Play(policy string, check func(Decider, time.Time)) (*Result,
 		callers[i].Model = cmp.Or(callers[i].Model, p.Models[0].Name)
 	}
 	w := World{
-		Policy: &p, Upstreams: s.upstreams(), Decider: policy, Seed: s.Seed, Length: s.Length, Script: s.Script, Check: check,
+		Policy: &p, Upstreams: s.upstreams(), Ladders: s.Ladders, Decider: policy, Seed: s.Seed, Length: s.Length, Script: s.Script, Check: check,
 	}
 	return Simulate(w, Poisson(callers, s.Length, s.Seed))
 }
@@ -119,6 +120,10 @@ func (e *Expectation) met(got float64) bool {
 		return got >= e.Value
 	case "<=":
 		return got <= e.Value
+	case ">":
+		return got > e.Value
+	case "<":
+		return got < e.Value
 	default:
 		return got == e.Value
 	}

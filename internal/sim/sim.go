@@ -24,6 +24,12 @@ type Arrival struct {
 	Deadline time.Duration // from the arrival; 0 waits for ever and tells none
 	Manners  *Manners      // how its author behaves; nil is the zero Manners
 	Group    string        // who it is counted with in plots and expectations; "" is the tenant
+	User     string        // the end user; "" is none
+	Session  string        // "" is none
+	Turn     bool          // it begins a turn of its session
+	May      admit.Consent // what its author agrees to
+
+	talk *talk // the session that goes on when it has ended; nil is none
 }
 
 // Manners are how callers behave.
@@ -34,6 +40,7 @@ type Manners struct {
 	Leave   float64 // share of callers who leave at a random moment before their deadline
 	Patient bool    // stay after their deadline: a late answer is late, not abandoned
 	Capped  bool    // say max_tokens, so that the length of the answer is bounded by its true one
+	Cap     int64   // say this max_tokens, where answers then end; 0 says none
 }
 
 // Source gives arrivals in order of time. ok is false at the end.

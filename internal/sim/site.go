@@ -197,14 +197,6 @@ func (p *room) mean(a *Arrival) float64 {
 	return slots / rate
 }
 
-// workOf is the work of a visit on a server.
-func (v *visit) workOf(s *server) work {
-	if v.room.first() == s {
-		return v.work
-	}
-	return s.work(v.normal, &v.arrival)
-}
-
 // refusedBy counts a call that the server did not take.
 func (x *site) refusedBy(now time.Time, o *admit.Outcome) {
 	switch o.Fault {
@@ -218,11 +210,11 @@ func (x *site) refusedBy(now time.Time, o *admit.Outcome) {
 	}
 }
 
-// left books what a call has cost whose caller hangs up: its input, and the
-// part of its answer that was made.
-func (x *site) left(now time.Time, v *visit) {
+// left is what a call has cost whose caller hangs up, in micro-dollars: its
+// input, and the part of its answer that was made.
+func (x *site) left(now time.Time, v *visit) int64 {
 	if !x.price.Known || !v.job.on {
-		return
+		return 0
 	}
 	x.server.advance(now)
 	j := &v.job
@@ -231,5 +223,7 @@ func (x *site) left(now time.Time, v *visit) {
 		done = j.work.first - (j.mark - x.server.clock)
 	}
 	share := (done - j.work.first) / max(j.work.total-j.work.first, 1e-9)
-	x.cost += x.price.Of(v.arrival.Input, int64(min(max(share, 0), 1)*float64(v.arrival.Output)))
+	cost := x.price.Of(v.form.input, int64(min(max(share, 0), 1)*float64(v.form.output)))
+	x.cost += cost
+	return cost
 }

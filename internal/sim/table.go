@@ -32,13 +32,19 @@ func (r *Result) Table() string {
 	if rows := r.deploymentRows(); rows != nil {
 		writeRows(&b, rows)
 	}
+	if len(r.Ladders)+len(r.Spending) > 0 {
+		fmt.Fprintf(&b, "answers in time stood for %.1f %% of all slot time, as they were asked; %.1f %% of all answers were degraded\n", percent(r.StoodFor), percent(r.Degraded))
+		b.WriteString(r.stageText())
+		b.WriteString(r.ladderText())
+		b.WriteString(r.spendText())
+	}
 	return b.String()
 }
 
 const plotWidth, plotHeight = 60, 8
 
-// Plot is the number of requests waiting over time, as text, and the calls to
-// each deployment that has an upstream of its own.
+// Plot is the number of requests waiting over time, as text, the levels of
+// ladders, and the calls to each deployment that has an upstream of its own.
 func (r *Result) Plot() string {
 	return drawn("requests waiting", r.Course, plotHeight, func(second int) float64 {
 		n := 0
@@ -46,7 +52,7 @@ func (r *Result) Plot() string {
 			n += int(w)
 		}
 		return float64(n)
-	}) + r.callPlots()
+	}) + r.levelPlots() + r.callPlots()
 }
 
 func drawn(caption string, course []Second, height int, f func(second int) float64) string {

@@ -18,6 +18,8 @@ type tally struct {
 	disturbed time.Duration // when the last disturbance ended; 0 if there was none
 	stages    [admit.NumStages]int64
 	patience  time.Duration // the longest deadline
+	ladders   []*ladderBook // of models that have one, in the order of the policy
+	purses    purseBook
 }
 
 type countsKey struct {
@@ -40,9 +42,11 @@ type counts struct {
 	errors   int64 // attempts that ended with a failure of the upstream
 	feasible int64 // requests refused first although they would have made it
 
-	demand float64 // slot-seconds of all requests
-	onTime float64 // slot-seconds within the run of answers in time
-	wasted float64 // slot-seconds within the run of everything else
+	demand            float64 // slot-seconds of all requests
+	onTime            float64 // slot-seconds within the run of answers in time
+	stood             float64 // slot-seconds that answers in time would have taken as they were asked
+	answers, degraded int64   // all answers, and those that are not as they were asked
+	wasted            float64 // slot-seconds within the run of everything else
 
 	course *course // of its group
 
@@ -97,6 +101,9 @@ func newTally(r *Run) *tally {
 			t.capacity += float64(slotsOf(&r.world.Policy.Models[i]))
 		}
 	}
+	t.ladders = ladderBooks(r)
+	t.purses.policy = r.world.Policy
+	t.purses.kept = budgeted(r.world.Policy)
 	return t
 }
 
@@ -162,9 +169,15 @@ func (t *tally) offered(r *Run, v *visit) *counts {
 		t.order = append(t.order, c)
 	}
 	c.offered++
+	if b := t.ladder(v); b != nil {
+		b.offers[c.class] = true
+	}
 	if v.room != nil {
 		asked := v.room.asked(v)
 		c.demand += asked
+		if b := t.ladder(v); b != nil {
+			b.demand += asked
+		}
 		t.second(r.now).Asked += float32(asked)
 	}
 	if d := v.arrival.Deadline; d > t.patience {
@@ -220,13 +233,14 @@ func (t *tally) worked(r *Run, v *visit, inTime bool) {
 func (t *tally) closed(r *Run, v *visit, how ending) {
 	c := v.counts
 	c.requests[how]++
+	t.purses.spent(r.now, v)
 	s := t.second(v.intended)
 	switch how {
 	case endLeft:
 		c.course.second(v.intended).left++
 	case endOnTime:
 		s.OnTime++
-		if v.room.bill != nil {
+		if v.room.bill != nil && v.site != nil {
 			v.room.bill.answered(v)
 		}
 		c.course.second(v.intended).onTime++

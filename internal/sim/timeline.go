@@ -11,6 +11,7 @@ type event struct {
 	visit *visit
 	gen   uint32
 	do    func()
+	talk  *talk
 }
 
 type kind uint8
@@ -20,6 +21,7 @@ const (
 	kindGiveUp              // the caller's deadline passes
 	kindLeave               // the caller leaves early
 	kindAgain               // the caller tries again
+	kindSpeak               // a session goes on
 	kindFailure             // an attempt that the upstream did not take fails
 )
 

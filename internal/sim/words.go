@@ -109,15 +109,25 @@ func (p *parser) caller(words []string) error {
 		"tenant": func(v string) error { c.Tenant = v; return nil }, "tenants": integer(&c.Tenants), "class": classOption(&c.Class),
 		"rate": func(v string) error { rate = v; return nil }, "deadline": deadlines(&c), "stream": toggle(&c.Stream),
 		"retries": integer(&c.Manners.Retries), "hasty": toggle(&c.Manners.Hasty), "told": number(&c.Manners.Told), "leave": number(&c.Manners.Leave),
-		"patient": toggle(&c.Manners.Patient), "capped": toggle(&c.Manners.Capped),
+		"patient": toggle(&c.Manners.Patient), "capped": toggle(&c.Manners.Capped), "cap": integer(&c.Manners.Cap),
 		"input": integer(&c.Input), "output": integer(&c.Output), "spread": number(&c.Spread),
-		"model": func(v string) error { c.Model = v; return p.knows(v) },
+		"model":   func(v string) error { c.Model = v; return p.knows(v) },
+		"consent": consent(&c), "users": integer(&c.Users), "sessions": integer(&c.Sessions), "turns": integer(&c.Turns), "tools": integer(&c.Tools), "pause": duration(&c.Pause), "until": duration(&c.Until),
 	})
+	if c.Sessions == 0 && (c.Turns > 0 || c.Tools > 0 || c.Pause > 0 || c.Until > 0) {
+		return fmt.Errorf("say sessions=N, how many there are at once: turns, tools, pause and until are about them")
+	}
+	if c.Sessions > mostSessions {
+		return fmt.Errorf("sessions=%d: there are at most %d at once", c.Sessions, mostSessions)
+	}
 	i := len(p.s.Callers)
 	p.s.Callers = append(p.s.Callers, c)
 	p.rates = append(p.rates, rated{rate, i, func(f float64) { p.s.Callers[i].Rate = f }})
 	return err
 }
+
+// mostSessions keeps a story within memory.
+const mostSessions = 100_000
 
 // deadlines reads one deadline, or a range like 3s-6s.
 func deadlines(c *Caller) func(string) error {
@@ -156,28 +166,50 @@ func (p *parser) expect(words []string) error {
 	if policy, m, ok := strings.Cut(words[0], ":"); ok {
 		e.Policy, e.Measure = policy, m
 	}
-	if measures[e.Measure] == nil && wholeMeasures[e.Measure] == nil && deploymentMeasures[e.Measure] == nil {
+	words = words[1:]
+	if two := e.Measure + " " + words[0]; known(two) {
+		e.Measure, words = two, words[1:]
+	}
+	if !known(e.Measure) {
 		return unknownWord("measure", e.Measure, measureNames())
 	}
-	words = words[1:]
-	if !strings.ContainsAny(words[0], "<>=") && words[0] != "after" {
-		e.Who, words = words[0], words[1:]
+	if n := len(words); n >= 3 && words[n-3] == "before" && words[n-1] == "spent" {
+		words = append(slices.Clone(words[:n-3]), "<=", words[n-2])
 	}
+	ends := slices.IndexFunc(words, func(w string) bool { return w == "after" || strings.ContainsAny(w, "<>=") })
+	if ends < 0 {
+		return fmt.Errorf("end with >=, <=, <, > or == and a value")
+	}
+	if ends > 1 && !ofAccount(e.Measure) {
+		return fmt.Errorf("%q: it is about one who has a name of one word", strings.Join(words[:ends], " "))
+	}
+	e.Who, words = strings.Join(words[:ends], " "), words[ends:]
 	if words[0] == "after" {
 		if !cutByTime[e.Measure] || len(words) < 2 {
-			return fmt.Errorf("only \"ontime\" can be cut by time, and of deployments calls, share, limited and utilisation: ontime light after 40s >= 99%%")
+			return fmt.Errorf("only \"ontime\" can be cut by time, of deployments calls, share, limited and utilisation, and of ladders level and rung: ontime light after 40s >= 99%%")
 		}
 		if err := duration(&e.After)(words[1]); err != nil {
 			return err
 		}
 		words = words[2:]
 	}
-	if len(words) != 2 || !slices.Contains([]string{">=", "<=", "=="}, words[0]) {
-		return fmt.Errorf("end with >=, <= or == and a value")
+	if len(words) != 2 || !slices.Contains([]string{">=", "<=", "==", "<", ">"}, words[0]) {
+		return fmt.Errorf("end with >=, <=, <, > or == and a value")
 	}
 	e.Op = words[0]
 	v, err := amount(strings.TrimRight(words[1], "%s$"))
 	e.Value = v
 	p.s.Expects = append(p.s.Expects, e)
 	return err
+}
+
+// known says that there is such a measure.
+func known(measure string) bool {
+	return measures[measure] != nil || wholeMeasures[measure] != nil || deploymentMeasures[measure] != nil || ladderMeasures[measure] != nil || ofAccount(measure)
+}
+
+// ofAccount says that it is a measure of an account, whose name has several words.
+func ofAccount(measure string) bool {
+	_, alarm := alarmOf(measure)
+	return alarm || spendMeasures[measure] != nil
 }

@@ -16,7 +16,9 @@ type account struct {
 	tenant, name string
 	budget       *Budget
 	limits       []limit
-	held         int64 // by requests that have not ended
+	held         int64 // by requests that have not ended: what they probably cost at most
+	bound        int64 // and what they cost at most by the bounds of their answers
+	least        int64 // the smallest limit in force; 0 if there is none
 	holders      int
 	last, calls  meter.Purse // spent in the last minute, and by how many requests
 	level        uint8       // of the ladder, by what is spent
@@ -119,7 +121,7 @@ func (a *account) configure(now time.Time, b *Budget) {
 // figure works out what the limits in force mean.
 func (a *account) figure(now time.Time) {
 	b := a.budget
-	a.raised, a.slack = time.Time{}, 0
+	a.raised, a.slack, a.least = time.Time{}, 0, 0
 	for i := range a.limits {
 		l := &a.limits[i]
 		l.most = b.Limits[l.span]
@@ -128,6 +130,9 @@ func (a *account) figure(now time.Time) {
 			if raised := b.Raised.Limits[l.span]; raised > 0 {
 				l.most = raised
 			}
+		}
+		if !l.pace && l.most > 0 && (a.least == 0 || l.most < a.least) {
+			a.least = l.most
 		}
 		hold := b.Hold
 		if l.pace {
@@ -160,27 +165,36 @@ func share(n, part, of int64) int64 { return n/of*part + n%of*part/of }
 // over finds a limit that has no room for amount by a request of the class: a
 // budget before a pace. A budget of which nothing is taken has room for any
 // request: else one that is smaller than every request would be none at all.
-func (a *account) over(now time.Time, class Class, amount int64) (budget, pace *limit) {
-	if a.current(now); amount < a.slack {
+// While others run nothing may pass that could cost more than is left, as all of
+// them may turn out long: the short ones end first, and what runs when a budget
+// is nearly spent are the long ones. When nobody runs what it probably costs
+// decides, so that nothing is kept from the last to come.
+func (a *account) over(now time.Time, class Class, amount charge) (budget, pace *limit) {
+	if a.current(now); amount.most < a.slack {
 		return nil, nil
+	}
+	next := a.bound + amount.most
+	if a.holders == 0 {
+		next = amount.likely
 	}
 	for i := range a.limits {
 		l := &a.limits[i]
-		used := l.purse.Sum(now) + a.held
+		spent := l.purse.Sum(now)
+		used := spent + a.held
 		if l.most == 0 || used == 0 {
 			continue
 		}
 		most := l.holds[class]
 		switch {
 		case l.pace:
-			if used+amount > l.most && pace == nil {
+			if used+amount.likely > l.most && pace == nil {
 				pace = l
 			}
 			continue
 		case class == Speculative && a.alarm >= Fast:
 			most = 0
 		}
-		if used+amount > most {
+		if spent+next > most {
 			return l, nil
 		}
 	}
@@ -188,20 +202,31 @@ func (a *account) over(now time.Time, class Class, amount int64) (budget, pace *
 }
 
 // room is how long until a limit has room for amount.
-func (a *account) room(now time.Time, l *limit, amount int64) time.Duration {
-	return l.purse.Free(now, max(l.most-a.held-amount, 0))
+func (a *account) room(now time.Time, l *limit, amount charge) time.Duration {
+	if l.pace {
+		return l.purse.Free(now, max(l.most-a.held-amount.likely, 0))
+	}
+	return l.purse.Free(now, max(l.most-a.bound-amount.most, 0))
+}
+
+// charge is what a request costs, in micro-dollars.
+type charge struct {
+	likely int64 // at most, in nine cases of ten
+	most   int64 // at most, by the bound of its answer
 }
 
 // take holds an amount for a request.
-func (a *account) take(now time.Time, amount int64) {
-	a.held += amount
+func (a *account) take(now time.Time, amount charge) {
+	a.held += amount.likely
+	a.bound += amount.most
 	a.holders++
-	a.slack -= amount
+	a.slack -= amount.most
 }
 
 // settle ends a hold and books what was spent.
-func (a *account) settle(now time.Time, amount, spent int64) {
-	a.held -= amount
+func (a *account) settle(now time.Time, amount charge, spent int64) {
+	a.held -= amount.likely
+	a.bound -= amount.most
 	a.holders--
 	a.spend(now, now, spent)
 }
@@ -243,7 +268,7 @@ func (a *account) judge(now time.Time) (alarm Alarm, level uint8, worst *limit) 
 			continue
 		}
 		used := l.purse.Sum(now) + a.held
-		if a.slack = min(a.slack, slices.Min(l.holds[:])-used); l.pace {
+		if a.slack = min(a.slack, slices.Min(l.holds[:])-used-(a.bound-a.held)); l.pace {
 			continue
 		}
 		a.slack = min(a.slack, l.marks[0]-used)
@@ -255,7 +280,7 @@ func (a *account) judge(now time.Time) (alarm Alarm, level uint8, worst *limit) 
 			for i, mark := range l.marks {
 				passed := a.alarm == Exhausted
 				if i < NumLevels-1 {
-					passed = int(a.level) > i
+					passed = int(a.level) > i && a.alarm >= Soft // an alarm that comes before asks for a level, too
 				}
 				if passed {
 					mark -= mark / calmer

@@ -28,10 +28,11 @@ func TestAccountLooksOftenEnough(t *testing.T) {
 			}
 		}
 		now := t0
-		var held []int64
+		var held []charge
 		for range 400 {
 			now = now.Add(time.Duration(rng.ExpFloat64() * float64(10*time.Second)))
-			amount, class := rng.Int64N(400), Class(rng.IntN(NumClasses))
+			likely, class := rng.Int64N(400), Class(rng.IntN(NumClasses))
+			amount := charge{likely, likely + rng.Int64N(2)*rng.Int64N(400)}
 			b1, p1 := lazy.over(now, class, amount)
 			b2, p2 := eager.over(now, class, amount)
 			if (b1 == nil) != (b2 == nil) || (p1 == nil) != (p2 == nil) {

@@ -293,7 +293,7 @@ func (c *Controller) fallBack(now time.Time, k *call, fault Fault) bool {
 		k.visited = append(k.visited, k.pool())
 		k.lane.member.settle(now, k, 0)
 		k.lane, k.est, k.plain, k.avoid = l, est, est.Raw, nil
-		k.home.pressed = now
+		k.home.levels[k.lane.class].pressed = now
 		c.stays.moved(now, stayKey{k.tenant().policy.Name, k.session, k.home.policy.Name}, name, 0)
 		m.reserve(now, k)
 		p.demanded(now, l, est.Raw)

@@ -72,6 +72,12 @@ func (c *Controller) newPool(m *Model) *pool {
 
 func (p *pool) configure(m *Model) {
 	p.rungs = ladderOf(p.rungs, p.policy.Ladder.Rungs, m.Ladder.Rungs)
+	p.moving = 0
+	for i := range p.rungs {
+		if x := m.Ladder.Rungs[i].Model; x != "" && x != m.Name {
+			p.moving |= 1 << i
+		}
+	}
 	p.policy, p.retired, p.dearest = m, false, dearestOf(m.Deployments)
 	kept := make([]*deployment, 0, len(m.Deployments))
 	for _, o := range p.deployments {

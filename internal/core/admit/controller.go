@@ -137,6 +137,7 @@ func (c *Controller) admitted(now time.Time, r *Request, p *plan) *call {
 	if k.rungs != 0 {
 		m := c.memberOf(now, k.home, p.tenant)
 		k.usual = k.home.service.Slots(k.home.service.Estimate(&m.known, r.Input, r.MaxOutput).Raw)
+		k.asked, k.shorter = r.Input, p.maxOutput != r.MaxOutput
 	}
 	c.seq++
 	k.item = queue.Item[*call]{Value: k, Cost: int64(p.est.Raw), Bytes: r.Bytes, Seq: c.seq}
@@ -226,7 +227,7 @@ func (c *Controller) Finish(now time.Time, id ID, o Outcome) []Decision {
 		}
 		p.length(k.est.Output, o.Output)
 		p.service.Total(&k.lane.member.known, k.est, input, o.Output, took)
-		k.descended(now, took)
+		k.descended(now, took, o.Output)
 		p.done.Add(now, 1)
 		p.lastDone = now
 	}

@@ -193,7 +193,7 @@ func (c *Controller) moneyState() (s MoneyState) {
 	for _, k := range c.calls {
 		for _, a := range k.hold.payers {
 			if a != nil {
-				s.Alive += k.hold.amount
+				s.Alive += k.hold.amount.likely
 			}
 		}
 	}

@@ -133,19 +133,19 @@ func check(c *Controller, now time.Time) string {
 
 // checkMoney: what an account holds is what the requests alive hold of it.
 func checkMoney(c *Controller) string {
-	held, holders := map[*account]int64{}, map[*account]int{}
-	c.eachAccount(func(a *account) { held[a], holders[a] = 0, 0 })
+	held, holders := map[*account]charge{}, map[*account]int{}
+	c.eachAccount(func(a *account) { held[a], holders[a] = charge{}, 0 })
 	for _, k := range c.calls {
 		for _, a := range k.hold.payers {
 			if a != nil {
-				held[a] += k.hold.amount
+				held[a] = charge{held[a].likely + k.hold.amount.likely, held[a].most + k.hold.amount.most}
 				holders[a]++
 			}
 		}
 	}
 	for a := range held {
-		if a.held != held[a] || a.holders != holders[a] {
-			return fmt.Sprintf("account %v %s %s holds %d for %d requests, they hold %d and are %d", a.scope, a.tenant, a.name, a.held, a.holders, held[a], holders[a])
+		if a.held != held[a].likely || a.bound != held[a].most || a.holders != holders[a] {
+			return fmt.Sprintf("account %v %s %s holds %d for %d requests, they hold %d and are %d", a.scope, a.tenant, a.name, a.held, a.holders, held[a].likely, holders[a])
 		}
 	}
 	return ""

@@ -19,7 +19,7 @@ type rung struct {
 const (
 	rungMemory  = 100
 	rungBelief  = 10               // samples that the configured saving weighs
-	rungSamples = 20               // before it is judged
+	rungSamples = 100              // between two judgements
 	rungHelps   = 0.98             // of the time that is needed without it is no help
 	rungRest    = 10 * time.Minute // until one that did not help is tried again
 )
@@ -47,12 +47,19 @@ func (p *pool) usable(now time.Time, r *Request, i int) bool {
 // standing is the rungs that every request of this kind takes now: by the level
 // of its class, and by what is spent.
 func (c *Controller) standing(now time.Time, r *Request, home *pool) (set Rungs) {
-	if len(home.rungs) == 0 || r.May&MayDegrade == 0 || c.policy.Observe || r.Class >= NumClasses {
+	if len(home.rungs) == 0 || c.policy.Observe || r.Class >= NumClasses {
 		return 0
 	}
-	at := max(home.levels[r.Class].at, c.spendLevel(r))
-	for i := range home.rungs {
-		if uint8(home.policy.Ladder.Rungs[i].Kind) < at && home.usable(now, r, i) {
+	return home.upTo(now, r, max(home.levels[r.Class].idle(now, &home.policy.Ladder), c.spendLevel(r)))
+}
+
+// upTo is the rungs that a request takes at a level.
+func (p *pool) upTo(now time.Time, r *Request, at uint8) (set Rungs) {
+	if at == 0 || r.May&MayDegrade == 0 {
+		return 0
+	}
+	for i := range p.rungs {
+		if uint8(p.policy.Ladder.Rungs[i].Kind) < at && p.usable(now, r, i) {
 			set |= 1 << i
 		}
 	}
@@ -93,6 +100,27 @@ func (c *Controller) degraded(r *Request, home *pool, set Rungs) Request {
 		}
 	}
 	return q
+}
+
+// least tries a request with the rungs of its level. Where another pool would
+// serve it but has no slot free, that is to relieve its own model and not to
+// wait longer: the lowest pool is taken that it waits least for. It gives the
+// rungs that were taken.
+func (c *Controller) least(now time.Time, r *Request, home *pool, set Rungs, p *plan, t *Trace) Rungs {
+	q := c.degraded(r, home, set)
+	c.try(now, &q, home, set, p, t)
+	for i := len(home.rungs) - 1; i >= 0 && p.verdict != Run; i-- {
+		if !(home.moving & set).Has(i) {
+			continue
+		}
+		set &^= 1 << i
+		q, other := c.degraded(r, home, set), plan{}
+		c.try(now, &q, home, set, &other, t)
+		if other.verdict == Run || other.verdict == Queue && (p.verdict == Reject || other.expect() < p.expect()) {
+			*p = other
+		}
+	}
+	return p.rungs
 }
 
 // factor is what the rungs of a set leave of a call's time, beyond what the
@@ -169,8 +197,16 @@ func (c *Controller) recall(r *Request, p *plan) {
 }
 
 // descended learns from a good call what its rungs really saved.
-func (k *call) descended(now time.Time, took time.Duration) {
-	if k.rungs == 0 || k.home == nil {
+func (k *call) descended(now time.Time, took time.Duration, output int64) {
+	if k.home == nil || len(k.home.rungs) == 0 {
+		return
+	}
+	if k.rungs == 0 {
+		if k.pool() == k.home {
+			x := &k.home.whole
+			x.took.Add(took.Seconds(), rungMemory)
+			x.usual.Add(k.home.sized(k, k.input, output), rungMemory)
+		}
 		return
 	}
 	last := -1
@@ -185,19 +221,44 @@ func (k *call) descended(now time.Time, took time.Duration) {
 	x := &k.home.rungs[last]
 	x.served++
 	x.took.Add(took.Seconds(), rungMemory)
-	x.usual.Add(k.usual.Seconds(), rungMemory)
+	usual := k.usual.Seconds()
+	if !k.shorter {
+		usual = k.home.sized(k, k.asked, output)
+	}
+	x.usual.Add(usual, rungMemory)
 	if k.pool() != k.home {
 		return
 	}
-	plain := k.pool().service.Slots(k.plain).Seconds()
+	plain := k.home.service.Slots(k.plain).Seconds() * k.home.longer(k, k.input, output)
 	x.ratio.Add(min(took.Seconds()/max(plain, 1e-4), 4), rungMemory)
 	if x.samples++; x.samples < rungSamples {
 		return
 	}
-	// Judged by what calls took beside what they would have taken as asked.
-	if x.took.Shrunk(0, 0) > rungHelps*x.usual.Shrunk(0, 0) {
-		x.asleep, x.samples = now.Add(rungRest), 0
+	// Judged by what calls took beside what they would have taken as asked, as far
+	// off as that is for those that are, and not again with every call: by chance
+	// it would soon look useless.
+	x.samples = 0
+	if x.took.Shrunk(0, 0) > rungHelps*x.usual.Shrunk(0, 0)*k.home.whole.off() {
+		x.asleep = now.Add(rungRest)
 	}
+}
+
+// off is how far real times are off the predicted ones.
+func (x *rung) off() float64 { return x.took.Shrunk(1, rungBelief) / x.usual.Shrunk(1, rungBelief) }
+
+// sized is what a call of these tokens takes, in seconds: not by what is known
+// of its tenant, as a tenant of whom all is degraded teaches nothing of it.
+func (p *pool) sized(k *call, input, output int64) float64 {
+	_, raw := p.service.Expected(k.est, input, output)
+	return p.service.Slots(raw).Seconds()
+}
+
+// longer is how much longer calls of an answer's length take than those of the
+// length that was expected.
+func (p *pool) longer(k *call, input, output int64) float64 {
+	_, real := p.service.Expected(k.est, input, output)
+	_, expected := p.service.Expected(k.est, input, 0)
+	return real.Seconds() / max(expected.Seconds(), 1e-4)
 }
 
 // Calm says that a request would be served as it was asked: its model has room

@@ -42,7 +42,7 @@ type plan struct {
 	input, maxOutput int64         // tokens of that
 	plain            time.Duration // slot time before their savings
 	payers           payers
-	cost             int64    // micro-dollars that it probably costs at most
+	cost             charge
 	hasty            *account // has a pace that it is too much for
 	pace             *limit   // which that is
 }
@@ -88,8 +88,7 @@ func (c *Controller) decide(now time.Time, r *Request, p *plan, t *Trace) {
 	if set == 0 {
 		c.try(now, r, home, 0, p, t)
 	} else {
-		q := c.degraded(r, home, set)
-		c.try(now, &q, home, set, p, t)
+		set = c.least(now, r, home, set, p, t)
 	}
 	if p.verdict != Reject {
 		return

@@ -39,9 +39,10 @@ type pool struct {
 	demands []predict.Demand // reused
 
 	rungs   []rung // of its ladder, as in the policy
+	moving  Rungs  // those of them that other pools serve
+	whole   rung   // the same of calls that are as they were asked
 	levels  [NumClasses]level
-	pressed time.Time // when its ladder was last needed
-	dearest Price     // no deployment costs more
+	dearest Price // no deployment costs more
 
 	lengths    meter.Hist // of answers, over the expected
 	lengthsNew int        // since their quantile was looked at

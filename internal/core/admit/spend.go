@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"math"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/predict"
@@ -13,7 +14,7 @@ type payers [NumScopes]*account
 // hold is what a call holds in the accounts of its payers.
 type hold struct {
 	payers payers
-	amount int64
+	amount charge
 	spent  int64 // by its attempts until now
 }
 
@@ -39,7 +40,7 @@ func (c *Controller) lookSpend(now time.Time, r *Request, p *plan) bool {
 	}
 	p.payers = c.payersOf(r)
 	p.payers[ScopeModel] = p.member.spent
-	p.cost = p.pool.likely(r.Input, r.MaxOutput, p.est, r.Tier)
+	p.cost = p.pool.charge(r.Input, r.MaxOutput, p.est, r.Tier, &p.payers)
 	for _, a := range p.payers {
 		if a == nil {
 			continue
@@ -67,7 +68,11 @@ func (c *Controller) lookPace(now time.Time, _ *Request, p *plan) bool {
 }
 
 func (p *plan) exceed(now time.Time, a *account, l *limit) {
-	p.measure(limitWords(a.scope, l), l.purse.Sum(now)+a.held, l.most)
+	used := a.held
+	if !l.pace {
+		used = a.bound
+	}
+	p.measure(limitWords(a.scope, l), l.purse.Sum(now)+used, l.most)
 }
 
 var scopeWords = [NumScopes]string{"the budget", "the tenant's budget", "the tenant's budget for the model", "the key's budget", "the user's budget", "the session's budget"}
@@ -99,19 +104,35 @@ const (
 	spreadSamples  = 20  // before them the spread of answers' lengths is a guess
 	spreadGuess    = 4.0 // the 90 % quantile of a wide one, over its mean
 	spreadRefresh  = 16  // samples between two looks at the quantile
+	unbound        = 4   // times that, an answer without a bound is taken to have at most
+	boundShare     = 32  // of a budget is what a bound may count at most
 )
 
-// likely is what a request costs at most in nine cases of ten, at the dearest
-// of the pool's deployments: which it will be is not known yet.
-func (p *pool) likely(input, maxOutput int64, est predict.Estimate, tier string) int64 {
+// charge is what a request costs at the dearest of the pool's deployments:
+// which it will be is not known yet. Bounds of answers that are far above what
+// answers have must not keep others out of a small budget: they count up to a
+// part of it.
+func (p *pool) charge(input, maxOutput int64, est predict.Estimate, tier string, payers *payers) (x charge) {
 	if !p.dearest.Known {
-		return 0
+		return x
 	}
 	out := int64(float64(est.Output) * p.spread())
+	most := out * unbound
 	if maxOutput > 0 {
-		out = min(out, maxOutput)
+		out, most = min(out, maxOutput), maxOutput
 	}
-	return p.dearest.Cost(Tokens{Input: input, Output: out}, tier)
+	x.likely = p.dearest.Cost(Tokens{Input: input, Output: out}, tier)
+	if x.most = x.likely; most == out {
+		return x
+	}
+	least := int64(math.MaxInt64)
+	for _, a := range payers {
+		if a != nil && a.least > 0 {
+			least = min(least, a.least)
+		}
+	}
+	x.most = max(x.likely, min(p.dearest.Cost(Tokens{Input: input, Output: most}, tier), least/boundShare))
+	return x
 }
 
 func (p *pool) spread() float64 {
@@ -210,16 +231,16 @@ func (c *Controller) holdElsewhere(now time.Time, k *call, m *member, est predic
 	h := &k.hold
 	next := h.payers
 	next[ScopeModel] = m.spent
-	amount := m.pool.likely(k.input, k.maxOutput, est, k.tier)
+	amount := m.pool.charge(k.input, k.maxOutput, est, k.tier, &next)
 	for s, a := range next {
 		if a == nil {
 			continue
 		}
 		more := amount
 		if a == h.payers[s] {
-			more -= h.amount
+			more.likely, more.most = more.likely-h.amount.likely, more.most-h.amount.most
 		}
-		if budget, _ := a.over(now, k.lane.class, more); budget != nil && more > 0 {
+		if budget, _ := a.over(now, k.lane.class, more); budget != nil && more.most > 0 {
 			return false
 		}
 	}

@@ -390,3 +390,89 @@ func TestFailoverHoldsForTheOtherModel(t *testing.T) {
 		t.Errorf("of that %d at the first model, want 50", got)
 	}
 }
+
+// Answers end in the order of their lengths, so that what runs when a budget is
+// nearly spent are the long ones: what all of them may cost must fit, not what
+// answers cost in most cases.
+func TestCrowdWithLongAnswers(t *testing.T) {
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		d := newDesk(t, priced(1000, Budgets{All: limits(Day, dollar)}))
+		type one struct {
+			id   ID
+			ends time.Duration
+			cost int64
+		}
+		var running []one
+		spent := int64(0)
+		for at := time.Duration(0); at < 60*time.Second; at += 20 * time.Millisecond {
+			for i := 0; i < len(running); i++ {
+				if x := running[i]; x.ends <= at {
+					spent += x.cost
+					d.finish(at, x.id, Outcome{Status: 200, OK: true, Known: true, Input: 100, Output: x.cost - 100, Cost: x.cost})
+					running = append(running[:i], running[i+1:]...)
+					i--
+				}
+			}
+			got := d.offer(at, Request{Input: 100, MaxOutput: 20_000, Deadline: after(time.Hour)})
+			if got.Verdict != Run {
+				d.is(got, Reject, StageSpend)
+				continue
+			}
+			n := int64(1000 * (1 + 19*rng.Float64()*rng.Float64()))
+			running = append(running, one{got.ID, at + time.Duration(n)*time.Millisecond, 100 + n})
+		}
+		for _, x := range running {
+			spent += x.cost
+		}
+		if spent > dollar || spent < dollar*9/10 {
+			t.Errorf("seed %d: spent %d of a dollar, want nearly all and no more", seed, spent)
+		}
+	}
+}
+
+// Who comes when nobody runs is judged by what a request probably costs: its
+// bound may be far above.
+func TestBoundsKeepNobodyOutAtRest(t *testing.T) {
+	d := newDesk(t, priced(10, Budgets{All: limits(Hour, dollar)}))
+	d.paid(0, d.run(0, Request{Input: 100, MaxOutput: 100}), dollar-20_000)
+	r := Request{Input: 100, MaxOutput: 30_000}
+	id := d.run(time.Second, r)
+	d.is(d.offer(time.Second, r), Reject, StageSpend) // both could be more than is left
+	d.paid(2*time.Second, id, 500)
+	d.run(3*time.Second, r)
+}
+
+// A bound that is never reached counts up to a part of a budget.
+func TestBoundsAreAPartOfABudget(t *testing.T) {
+	d := newDesk(t, priced(100, Budgets{All: limits(Hour, dollar)}))
+	for range boundShare {
+		d.run(0, Request{Input: 100, MaxOutput: dollar})
+	}
+	if a := d.c.tenants["a"].spent; a.bound != dollar || a.held != boundShare*(100+100*spreadGuess) {
+		t.Errorf("%d are held, %d by bounds", a.held, a.bound)
+	}
+}
+
+// What is held comes and goes: an alarm of speed, which asks for a level too,
+// does not make the soft mark one that was passed.
+func TestSoftAlarmDoesNotFlap(t *testing.T) {
+	d := newDesk(t, priced(100, Budgets{All: limits(Hour, dollar)}))
+	at := time.Duration(0)
+	for range 10 {
+		at += 100 * time.Millisecond
+		d.paid(at, d.run(at, Request{Input: 1000, MaxOutput: 1}), 65_000)
+	}
+	a := d.c.tenants["a"].spent
+	if a.alarm != Fast {
+		t.Fatalf("%v", a.alarm)
+	}
+	d.c.Changes()
+	for range 10 { // between 70 and 78 %: never 80
+		at += 100 * time.Millisecond
+		d.paid(at, d.run(at, Request{Input: 126_000, MaxOutput: 1}), 1000)
+	}
+	if list := d.c.Changes(); len(list) != 0 || a.alarm != Fast {
+		t.Errorf("%d changes, and %v in the end", len(list), a.alarm)
+	}
+}

@@ -95,6 +95,8 @@ type call struct {
 	rungs   Rungs         // of its ladder
 	plain   time.Duration // raw slot time before their savings
 	usual   time.Duration // slot time as asked, by prediction
+	asked   int64         // tokens of input, as asked
+	shorter bool          // its rungs bound the answer more than its caller did
 	session string
 	tier    string // service tier, as prices know it
 	hold    hold

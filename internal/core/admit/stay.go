@@ -89,11 +89,22 @@ func (c *Controller) staying(now time.Time, r *Request, home *pool) *stay {
 		return nil
 	}
 	home.current(now)
-	hard := home.slots == 0 || home.paused(now) || now.Sub(home.pressed) < home.policy.Ladder.Hold
+	hard := home.slots == 0 || home.paused(now) || home.pressedFor(now, r.Class)
 	if r.Turn && !hard {
 		return nil
 	}
 	return x
+}
+
+// pressedFor says that another model was needed of late, for the class or a
+// better one.
+func (p *pool) pressedFor(now time.Time, class Class) bool {
+	for i := range min(class+1, NumClasses) {
+		if now.Sub(p.levels[i].pressed) < p.policy.Ladder.Hold {
+			return true
+		}
+	}
+	return false
 }
 
 // paused says that every deployment pauses, as its provider asked for.
