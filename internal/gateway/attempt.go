@@ -205,13 +205,14 @@ func (x *exchange) judge(ctx context.Context, err error, o *admit.Outcome) (*wir
 	}
 	var f *upstream.Failure
 	if !errors.As(err, &f) { // the caller's side broke: it left or stopped reading
-		o.CallerGone = true
+		o.CallerGone, x.attempted.broken = true, true
 		return nil, upstream.CallerGone.String()
 	}
 	if f.Status != 0 {
 		o.Status = f.Status
 	}
 	o.RetryAfter, o.Fault, o.Scarce = f.RetryAfter, f.Fault(), f.Scarce
+	x.attempted.broken = context.Cause(ctx) != nil || brokenOff(f.Kind)
 	switch cause := context.Cause(ctx); {
 	case cause == context.DeadlineExceeded:
 		o.CallerGone = true // the caller's own limit says nothing about the upstream
