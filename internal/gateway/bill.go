@@ -91,7 +91,7 @@ func (x *exchange) book(outcome telemetry.Outcome) {
 	}
 	x.booked = true
 	r := &x.record
-	used := r.Model
+	used := x.pool
 	if x.decision.Model != "" {
 		used = x.decision.Model
 	}
