@@ -53,10 +53,23 @@ func (c *Controller) standing(now time.Time, r *Request, home *pool) (set Rungs)
 	at := max(home.levels[r.Class].at, c.spendLevel(r))
 	for i := range home.rungs {
 		if uint8(home.policy.Ladder.Rungs[i].Kind) < at && home.usable(now, r, i) {
-			set |= 1 << i
+			set = home.with(set, i)
 		}
 	}
 	return set
+}
+
+// with is a set with one more rung. One pool serves a request: a rung that
+// sends it to another takes the place of the one that did so before.
+func (p *pool) with(set Rungs, i int) Rungs {
+	if p.policy.Ladder.Rungs[i].Model != "" {
+		for j := range p.rungs {
+			if p.policy.Ladder.Rungs[j].Model != "" {
+				set &^= 1 << j
+			}
+		}
+	}
+	return set | 1<<i
 }
 
 // spendLevel is the level that the accounts of the request ask for. Lower
@@ -139,7 +152,7 @@ func (c *Controller) descend(now time.Time, r *Request, set Rungs, p *plan, t *T
 		if set.Has(i) || !home.usable(now, r, i) {
 			continue
 		}
-		next := set | 1<<i
+		next := home.with(set, i)
 		q := c.degraded(r, home, next)
 		other := plan{}
 		if c.try(now, &q, home, next, &other, t); other.verdict != Reject {
