@@ -78,11 +78,16 @@ func (x *exchange) shapes(r *admit.Request) {
 			next := edits
 			merge(&next, rung)
 			input, changes := x.outline.Cost(next, x.weigh(pool))
-			if _, before := x.outline.Cost(edits, x.weigh(pool)); before && changes {
+			was, before := x.outline.Cost(edits, x.weigh(pool))
+			if before && changes {
 				_, changes = x.outline.Cost(only(rung), x.weigh(pool))
 			}
+			most := x.outline.MaxOutput(next)
+			if len(rung.Drop) == 0 && rung.Effort == "" { // of an earlier rung's work nothing is left to do
+				changes = changes && (input != was || most != x.outline.MaxOutput(edits))
+			}
 			if shape.Changes = changes; changes {
-				edits, shape.Input, shape.MaxOutput = next, input, x.outline.MaxOutput(next)
+				edits, shape.Input, shape.MaxOutput = next, input, most
 			}
 		}
 		r.Rungs[i] = shape
