@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/store"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
@@ -94,7 +95,7 @@ func (s *till) rows() (list []row) {
 
 // sums are what has been paid, wherever it is told.
 type sums struct {
-	spent, held, alive     int64 // of the budget of all
+	spent, held, alive     int64 // of the budget
 	ledger, metric, served int64 // served is what the deployments took
 }
 
@@ -103,7 +104,7 @@ func (s *till) sums() (x sums) {
 	snap := s.g.gate.Snapshot()
 	x.held, x.alive = snap.Money.Held, snap.Money.Alive
 	for _, a := range snap.Accounts {
-		if a.Scope == 0 {
+		if a.Scope <= admit.ScopeTenant { // of all, or of the only tenant
 			x.spent = a.Used
 		}
 	}
@@ -161,9 +162,14 @@ func providerOf(settings ...string) string {
 
 // leaving asks and leaves after a while.
 func (s *till) leaving(after time.Duration, path, body string, header ...string) answer {
-	ctx, leave := context.WithTimeout(s.t.Context(), after)
-	defer leave()
-	a := s.askCtx(ctx, path, body, header...)
+	a := s.leavingSoon(after, path, body, header...)
 	synctest.Wait()
 	return a
+}
+
+// leavingSoon is leaving for many at once.
+func (s *till) leavingSoon(after time.Duration, path, body string, header ...string) answer {
+	ctx, leave := context.WithTimeout(s.t.Context(), after)
+	defer leave()
+	return s.askCtx(ctx, path, body, header...)
 }
