@@ -254,3 +254,16 @@ func TestConsent(t *testing.T) { // B128
 		})
 	}
 }
+
+// A request too dear for what is left, though nothing is near its mark yet, is
+// served cheaper and not refused.
+func TestADearRequestGoesDownTheLadder(t *testing.T) { // B128
+	bubble(t, func(t *testing.T) {
+		x := stairsOf(t, "openai", "openai", "degrade: any", "")
+		x.spend(50)
+		a := x.query(chatPath, strings.Replace(plainAsk, "hello", strings.Repeat("word ", 800_000), 1))
+		if a.status != 200 || !strings.Contains(a.header.Get("X-Spillway-Degraded"), "smaller") {
+			t.Errorf("%d %v %s", a.status, a.header, a.body)
+		}
+	})
+}

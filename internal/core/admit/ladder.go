@@ -228,8 +228,20 @@ func (c *Controller) Calm(now time.Time, r *Request) bool {
 	if _, moved := c.stays.byKey[stayKey{r.Tenant, r.Session, home.policy.Name}]; moved {
 		return false
 	}
-	for _, a := range c.payersOf(r) {
-		if a != nil && a.slack <= 0 {
+	t := c.tenants[r.Tenant]
+	if t == nil || home.index >= len(t.members) || t.members[home.index] == nil {
+		return !c.counts // nothing is known of what it costs
+	}
+	m := t.members[home.index]
+	est := home.service.Estimate(&m.known, r.Input, r.MaxOutput)
+	if m.tokens != nil && !m.tokens.Fits(now, r.Input+est.Output) {
+		return false
+	}
+	list := c.payersOf(r)
+	list[ScopeModel] = m.spent
+	cost := home.likely(r.Input, r.MaxOutput, est, r.Tier)
+	for _, a := range list {
+		if a != nil && a.slack <= cost {
 			return false
 		}
 	}
