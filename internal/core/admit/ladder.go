@@ -78,11 +78,7 @@ func (c *Controller) spendLevel(r *Request) (at uint8) {
 	if !c.counts {
 		return 0
 	}
-	list := c.payersOf(r)
-	if t, p := c.tenants[r.Tenant], c.byModel[r.Model]; t != nil && p != nil && p.index < len(t.members) && t.members[p.index] != nil {
-		list[ScopeModel] = t.members[p.index].spent
-	}
-	for _, a := range list {
+	for _, a := range c.payersFor(r) {
 		if a != nil {
 			at = max(at, a.level)
 		}
@@ -91,6 +87,29 @@ func (c *Controller) spendLevel(r *Request) (at uint8) {
 		at = min(at+1, NumLevels-1)
 	}
 	return at
+}
+
+// payersFor are the accounts of a request, that of its tenant for its model
+// included, if it has one already.
+func (c *Controller) payersFor(r *Request) payers {
+	list := c.payersOf(r)
+	if t, p := c.tenants[r.Tenant], c.byModel[r.Model]; t != nil && p != nil && p.index < len(t.members) && t.members[p.index] != nil {
+		list[ScopeModel] = t.members[p.index].spent
+	}
+	return list
+}
+
+// calmed looks again at accounts that asked for less: what they count may have
+// become old since anything was last spent.
+func (c *Controller) calmed(now time.Time, r *Request) {
+	if !c.counts {
+		return
+	}
+	for _, a := range c.payersFor(r) {
+		if a != nil && (a.alarm != Calm || a.level > 0) {
+			c.alarm(now, a)
+		}
+	}
 }
 
 // degraded is the request with the rungs of a set.
