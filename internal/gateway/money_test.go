@@ -103,7 +103,8 @@ func endings() []ending {
 		{name: "broken after tokens", up: events(chunk("a"), "data: {no\n\n"), body: streamAsk, input: -1, output: 1, guessed: true, outcome: "cut"},
 		{name: "idle too long", settings: "timeouts: {idle: 3s}", up: stuck(events200, chunk("a"), chunk("b")), body: streamAsk, input: -1, output: 2, guessed: true, outcome: "cut"},
 
-		// B037: the caller leaves.
+		// B037, B038: the caller leaves, and a call that was broken off is paid as its
+		// provider bills it.
 		{name: "left before the first byte", up: stuck(""), body: streamAsk, act: leave(time.Second), outcome: "left"},
 		{name: "left before the first byte, none", settings: "bill_on_cancel: none", up: stuck(""), body: streamAsk, act: leave(time.Second), outcome: "left"},
 		{name: "left before the first byte, delivered", settings: "bill_on_cancel: delivered", up: stuck(""), body: streamAsk, act: leave(time.Second), outcome: "left"},
