@@ -25,8 +25,7 @@ type ending struct {
 	cost, input, output int64 // input -1: as it was estimated
 	guessed             bool  // the row says that its tokens are estimated
 	outcome             string
-	attempts            int  // 1 if 0
-	none                bool // there is no row at all
+	attempts            int // 1 if 0
 }
 
 // stuck is an upstream that sends parts and then nothing more.
@@ -192,4 +191,24 @@ func TestEveryEndingIsPaidOnce(t *testing.T) { // B037, B040
 			})
 		})
 	}
+}
+
+// An attempt that we break off because nothing comes is paid as its provider
+// says, beside the one that answers then.
+func TestAnAttemptThatTookTooLongIsPaid(t *testing.T) { // B038
+	bubble(t, func(t *testing.T) {
+		s := placed(t, plainAnswers("0s-100ms silence"), plainAnswers(""), ", timeouts: {first_token: 5s}, bill_on_cancel: input", "", "budget: {day: 1000}\n")
+		a := s.ask(chatPath, streamAsk)
+		if a.status != 200 || a.header.Get("X-Spillway-Model") != "m-second" {
+			t.Fatalf("%d %v", a.status, a.header)
+		}
+		first, second := s.deployment("first").Tally, s.deployment("second").Tally
+		line := s.ended(1)
+		if first.Cost == 0 || first.Cost > 20 || second.Cost != 2*second.Input+20*second.Output || line["spillway.cost_microdollars"] != float64(first.Cost+second.Cost) {
+			t.Errorf("first %+v, second %+v, record %v", first, second, line)
+		}
+		if accounts := s.g.gate.Snapshot().Accounts; len(accounts) != 1 || accounts[0].Used != first.Cost+second.Cost || accounts[0].Held != 0 {
+			t.Errorf("accounts %+v", accounts)
+		}
+	})
 }
