@@ -124,13 +124,7 @@ func TestARunawayLoopIsSlowed(t *testing.T) {
 		if served < 90 || served > 100 {
 			t.Errorf("%d were served at once, want nearly a dollar's", served)
 		}
-		alarms := 0
-		for _, line := range s.log.all {
-			if m, _ := line["message"].(string); m == "budget fast" {
-				alarms++
-			}
-		}
-		if alarms != 1 {
+		if alarms := s.log.told("budget fast"); alarms != 1 {
 			t.Errorf("%d alarms", alarms)
 		}
 	})

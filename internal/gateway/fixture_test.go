@@ -159,6 +159,18 @@ func (l *lines) requests() (ended []map[string]any, more <-chan struct{}) {
 	return ended, l.next
 }
 
+// told counts the lines whose message begins so.
+func (l *lines) told(prefix string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, v := range l.all {
+		if m, _ := v["message"].(string); strings.HasPrefix(m, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
 // rig is a gateway between callers and an upstream.
 type rig struct {
 	t      *testing.T

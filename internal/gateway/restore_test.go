@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -115,14 +114,8 @@ func TestBudgetsWhenTheLedgerIsDownAtTheStart(t *testing.T) { // B115
 		if got, want := s.used(admit.ScopeAll, admit.Hour), before+3*37; got != want {
 			t.Errorf("spent %d, want %d", got, want)
 		}
-		told := 0
-		for _, line := range s.log.all {
-			if m, _ := line["message"].(string); strings.HasPrefix(m, "budgets begin at nothing") || strings.HasPrefix(m, "budgets know") {
-				told++
-			}
-		}
-		if told != 2 {
-			t.Errorf("%d lines in the log tell of it", told)
+		if down, back := s.log.told("budgets begin at nothing"), s.log.told("budgets know"); down != 1 || back != 1 {
+			t.Errorf("the log tells %d times that it is down, %d times that it is back", down, back)
 		}
 	})
 }
