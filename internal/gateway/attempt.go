@@ -29,6 +29,7 @@ func (x *exchange) admit() {
 			}
 			x.decided(d)
 		case admit.Reject:
+			x.held = 0
 			if last == nil {
 				last = refusal(d, x.record.Tenant, x.record.AskedModel)
 			}
@@ -37,20 +38,21 @@ func (x *exchange) admit() {
 			x.fail(last)
 			return
 		case admit.Recall:
+			x.held = 0
 			x.record.Rungs, x.record.Lowest = []string{x.state.config.Models[x.pool].Degrade[bits.Len8(uint8(d.Rungs))-1].Name}, admit.RungRecent
 			x.recall(x.recent, x.recentAge)
 			return
 		case admit.Run:
 			x.become(d)
-			x.slot = x.id
 			o, e := x.attempt(d)
-			x.slot = 0
-			var again bool
-			if *d, next, again = x.g.gate.Finish(x.id, o); !again {
+			x.held = 0
+			now, more, again := x.g.gate.Finish(x.id, o)
+			if !again { // the last decision stays: it says who served the request
 				x.end(&o, e)
 				return
 			}
-			last = e
+			x.held, last = x.id, e
+			*d, next = now, more
 			x.decided(d)
 		}
 	}
@@ -64,7 +66,7 @@ func (x *exchange) offer() <-chan admit.Decision {
 	req := x.request()
 	var next <-chan admit.Decision
 	x.decision, next = g.gate.Offer(&req)
-	x.id = req.ID
+	x.id, x.held = req.ID, req.ID
 	x.decided(&x.decision)
 	x.quotaHeaders()
 	return next
@@ -93,12 +95,14 @@ func (x *exchange) wait(id admit.ID, d *admit.Decision, next <-chan admit.Decisi
 		case n := <-next:
 			return n, true
 		case <-x.ctx.Done():
+			x.held = 0
 			x.g.gate.Cancel(id)
 			x.gone()
 			return admit.Decision{}, false
 		case <-draining:
 			draining = nil
 			if left := x.g.drainLeft(); d.Wait-time.Since(since)+d.Need > left {
+				x.held = 0
 				x.g.gate.Cancel(id)
 				x.record.Outcome = telemetry.Refused
 				x.fail(drainingError(left))
@@ -205,13 +209,14 @@ func (x *exchange) judge(ctx context.Context, err error, o *admit.Outcome) (*wir
 	}
 	var f *upstream.Failure
 	if !errors.As(err, &f) { // the caller's side broke: it left or stopped reading
-		o.CallerGone = true
+		o.CallerGone, x.attempted.broken = true, true
 		return nil, upstream.CallerGone.String()
 	}
 	if f.Status != 0 {
 		o.Status = f.Status
 	}
 	o.RetryAfter, o.Fault, o.Scarce = f.RetryAfter, f.Fault(), f.Scarce
+	x.attempted.broken = context.Cause(ctx) != nil || brokenOff(f.Kind)
 	switch cause := context.Cause(ctx); {
 	case cause == context.DeadlineExceeded:
 		o.CallerGone = true // the caller's own limit says nothing about the upstream

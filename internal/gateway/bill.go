@@ -8,6 +8,7 @@ import (
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/store"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
+	"github.com/spillway-llm/spillway/internal/edge/upstream"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
 
@@ -17,11 +18,14 @@ const bytesPerToken = 4
 
 // attemptBill is what the present attempt took, as far as it is known.
 type attemptBill struct {
-	target *target
-	used   wire.Usage // as the provider told it
-	bytes  int64      // of a whole answer
-	cost   int64
-	done   bool
+	target   *target
+	used     wire.Usage // as the provider told it
+	events   int64      // of a stream, that count for tokens
+	bytes    int64      // of a whole answer
+	complete bool       // all of the answer came
+	broken   bool       // it was broken off by us or by the caller
+	cost     int64
+	done     bool
 }
 
 // bill works out what the present attempt costs, once: before the end of its
@@ -29,8 +33,9 @@ type attemptBill struct {
 //
 // An answer is paid as its provider counts it, or by estimate. A call that was
 // cut off is paid as far as it got: its input, and the output that was seen. One
-// that failed before anything came costs nothing. For one that its caller left
-// before that the operator says what the provider takes.
+// that failed before anything came costs nothing. For one that was broken off
+// before that, because its caller left or it took too long, the operator says
+// what the provider takes.
 func (x *exchange) bill(o *admit.Outcome) {
 	b := &x.attempted
 	if b.done {
@@ -38,8 +43,8 @@ func (x *exchange) bill(o *admit.Outcome) {
 		return
 	}
 	b.done = true
-	t := x.tokens(o)
-	if t == (admit.Tokens{}) {
+	t, ok := x.tokens(o)
+	if !ok {
 		return
 	}
 	if t.Output > o.Output {
@@ -55,18 +60,27 @@ func (x *exchange) bill(o *admit.Outcome) {
 	x.record.Cost += b.cost
 }
 
-// tokens are what the attempt took.
-func (x *exchange) tokens(o *admit.Outcome) admit.Tokens {
+// tokens are what the attempt took; ok is false if it costs nothing.
+func (x *exchange) tokens(o *admit.Outcome) (t admit.Tokens, ok bool) {
 	b := &x.attempted
 	switch {
 	case b.used.Known:
-		return admit.Tokens{Input: b.used.Input, Output: max(b.used.Output, o.Output), Cached: b.used.Cached, CacheWrite: b.used.CacheWrite, Reasoning: b.used.Reasoning}
-	case o.Input+o.Output > 0:
-		return admit.Tokens{Input: o.Input, Output: max(o.Output, b.bytes/bytesPerToken)}
-	case o.CallerGone && b.target.settings.BillOnCancel == config.BillInput:
-		return admit.Tokens{Input: x.envelope.Input}
+		return admit.Tokens{Input: b.used.Input, Output: max(b.used.Output, o.Output), Cached: b.used.Cached, CacheWrite: b.used.CacheWrite, Reasoning: b.used.Reasoning}, true
+	case b.complete || o.Input+o.Output > 0:
+		return admit.Tokens{Input: o.Input, Output: max(o.Output, b.bytes/bytesPerToken)}, true
+	case b.broken && b.target.settings.BillOnCancel == config.BillInput:
+		return admit.Tokens{Input: x.envelope.Input}, true
 	}
-	return admit.Tokens{}
+	return t, false
+}
+
+// brokenOff says that a call which ended so was still at work when we left it.
+func brokenOff(k upstream.Kind) bool {
+	switch k {
+	case upstream.HeaderTimeout, upstream.FirstTokenTimeout, upstream.IdleTimeout, upstream.TotalTimeout, upstream.CallerGone, upstream.Deadline:
+		return true
+	}
+	return false
 }
 
 // book writes the request into the ledger, once. An answer is there before its
@@ -77,7 +91,7 @@ func (x *exchange) book(outcome telemetry.Outcome) {
 	}
 	x.booked = true
 	r := &x.record
-	used := r.Model
+	used := x.pool
 	if x.decision.Model != "" {
 		used = x.decision.Model
 	}

@@ -154,7 +154,7 @@ func placed(t *testing.T, first, second mock.Settings, settings, model, top stri
   c: {base_url: "http://127.0.0.1:8003/v1", api_key: key-c, http: "1.1"}
 models:
   chat:` + deploymentsOf + model + `
-  other: {deployments: [{name: other, provider: c, model: m-other}]}
+  other: {deployments: [{name: other, provider: c, model: m-other, price: {input: 1, output: 10}}]}
 ` + top
 	if model == oneTier {
 		conf = strings.Replace(conf, ", tier: 1", "", 1)

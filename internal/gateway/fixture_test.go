@@ -159,6 +159,18 @@ func (l *lines) requests() (ended []map[string]any, more <-chan struct{}) {
 	return ended, l.next
 }
 
+// told counts the lines whose message begins so.
+func (l *lines) told(prefix string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, v := range l.all {
+		if m, _ := v["message"].(string); strings.HasPrefix(m, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
 // rig is a gateway between callers and an upstream.
 type rig struct {
 	t      *testing.T
@@ -175,10 +187,10 @@ type rig struct {
 
 // setup joins callers, a gateway and an upstream in memory. The upstream is a
 // mock.Settings or an http.Handler.
-func setup(t *testing.T, conf string, upstream any) *rig {
+func setup(t *testing.T, conf string, upstream any, with ...func(*Options)) *rig {
 	t.Helper()
 	n := &wires{}
-	return start(t, conf, upstream, n, n.listen("gateway:80"), n.listen("ops:80"), n.listen(upstreamAddr))
+	return start(t, conf, upstream, n, n.listen("gateway:80"), n.listen("ops:80"), n.listen(upstreamAddr), with...)
 }
 
 // setupTCP does the same over loopback. The configuration's upstream address
@@ -196,7 +208,7 @@ func setupTCP(t *testing.T, conf string, upstream any) *rig {
 	return start(t, conf, upstream, nil, ls[0], ls[1], ls[2])
 }
 
-func start(t *testing.T, conf string, upstream any, n *wires, public, ops, far net.Listener) *rig {
+func start(t *testing.T, conf string, upstream any, n *wires, public, ops, far net.Listener, with ...func(*Options)) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, net: n, log: &lines{next: make(chan struct{})}, served: make(chan error, 1),
@@ -215,6 +227,9 @@ func start(t *testing.T, conf string, upstream any, n *wires, public, ops, far n
 	go func() { defer close(farDone); far1.Serve(far) }()
 
 	o := Options{Log: telemetry.NewLogger(r.log)}
+	for _, set := range with {
+		set(&o)
+	}
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1000}
 	if n != nil {
 		o.dial, transport.DialContext = n.dial, n.dial

@@ -78,11 +78,16 @@ func (x *exchange) shapes(r *admit.Request) {
 			next := edits
 			merge(&next, rung)
 			input, changes := x.outline.Cost(next, x.weigh(pool))
-			if _, before := x.outline.Cost(edits, x.weigh(pool)); before && changes {
+			was, before := x.outline.Cost(edits, x.weigh(pool))
+			if before && changes {
 				_, changes = x.outline.Cost(only(rung), x.weigh(pool))
 			}
+			most := x.outline.MaxOutput(next)
+			if len(rung.Drop) == 0 && rung.Effort == "" { // of an earlier rung's work nothing is left to do
+				changes = changes && (input != was || most != x.outline.MaxOutput(edits))
+			}
 			if shape.Changes = changes; changes {
-				edits, shape.Input, shape.MaxOutput = next, input, x.outline.MaxOutput(next)
+				edits, shape.Input, shape.MaxOutput = next, input, most
 			}
 		}
 		r.Rungs[i] = shape
@@ -188,11 +193,12 @@ func (x *exchange) become(d *admit.Decision) {
 	}
 	x.became = is
 	_, m := x.state.config.ModelOf(x.pool)
-	e := wire.Edits{}
+	e, smaller := wire.Edits{}, false
 	x.record.Rungs = x.record.Rungs[:0]
 	for i := range m.Degrade {
 		if rung := &m.Degrade[i]; d.Rungs.Has(i) {
 			merge(&e, rung)
+			smaller = smaller || rung.Model != ""
 			x.record.Rungs, x.record.Lowest = append(x.record.Rungs, rung.Name), rung.Kind
 		}
 	}
@@ -200,8 +206,13 @@ func (x *exchange) become(d *admit.Decision) {
 	if d.Model != "" {
 		pool = d.Model
 		x.convert(&e, x.pool, pool)
-		if d.Rungs != 0 {
-			x.answersAs = d.Model
+		own, _ := x.state.config.ModelOf(x.pool)
+		switch name, _ := x.state.config.ModelOf(pool); {
+		case name == own: // other deployments of the same
+		case smaller:
+			x.answersAs = name
+		default:
+			x.instead = name
 		}
 	}
 	if !x.outlined() {
@@ -223,7 +234,6 @@ func (x *exchange) become(d *admit.Decision) {
 	name, _ := x.state.config.ModelOf(pool)
 	envelope.Input = x.g.tokens.Tokens(name, &envelope.Features)
 	x.body, x.envelope, x.neutral, x.translation, x.outline = body, envelope, nil, nil, nil
-	return
 }
 
 // form is what a request has become.

@@ -38,11 +38,12 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 	buf.chunks.Reset()
 	buf.named = wire.Named{Surface: x.surface.wire}
 	finished := false
-	events := -int64(resp.Held()) // those are no tokens
+	events := &x.attempted.events
+	*events = -int64(resp.Held()) // those are no tokens
 	for {
 		ev, err := resp.Next()
 		if err != nil {
-			return x.streamEnd(err, finished, events, o)
+			return x.streamEnd(err, finished, *events, o)
 		}
 		raw := ev.Raw
 		if !ev.Done {
@@ -51,16 +52,16 @@ func (x *exchange) relay(d *admit.Decision, resp *upstream.Response, asked bool,
 				continue
 			}
 			if raw == nil {
-				x.estimate(events, o)
+				x.estimate(*events, o)
 				return lost(ev.Data)
 			}
-			events++
+			*events++
 		}
 		if finished = finished || ev.Done; finished && (ev.Done || x.surface.named()) {
-			x.complete(events, o) // the caller may take this event for the end
+			x.complete(*events, o) // the caller may take this event for the end
 		}
 		if err := x.pass(raw, resp); err != nil {
-			x.estimate(events, o)
+			x.estimate(*events, o)
 			return err
 		}
 	}
@@ -239,8 +240,10 @@ func (x *exchange) estimate(events int64, o *admit.Outcome) {
 
 // complete settles what a complete answer took, before its caller has its end.
 func (x *exchange) complete(events int64, o *admit.Outcome) {
-	if !o.Known {
+	if x.attempted.complete = true; !o.Known {
 		x.estimate(events, o)
+		o.Input = x.envelope.Input // also of an answer without a word
+		x.record.Input = o.Input
 	}
 	x.bill(o)
 	x.book(telemetry.Answered)
@@ -275,6 +278,7 @@ func (x *exchange) whole(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 	x.headers(d, time.Since(start))
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.committed, x.record.Status = true, resp.Status
+	x.attempted.complete = true
 	x.bill(o)
 	x.book(telemetry.Answered)
 	x.w.WriteHeader(resp.Status)
@@ -288,6 +292,8 @@ func (x *exchange) whole(d *admit.Decision, resp *upstream.Response, o *admit.Ou
 // unknown stands in for the usage of a whole answer that does not tell it.
 func (x *exchange) unknown(body []byte, o *admit.Outcome) {
 	o.Input = x.envelope.Input
-	x.attempted.bytes = int64(len(body))
+	if x.surface.wire != wire.Embeddings { // those have no output
+		x.attempted.bytes = int64(len(body))
+	}
 	x.record.Input = o.Input
 }

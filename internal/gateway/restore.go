@@ -89,17 +89,16 @@ func (g *Gateway) spentBefore(ctx context.Context, began time.Time, scopes []adm
 		return nil, err
 	}
 	for _, s := range scopes {
-		to := began
+		to := began // what came later has been counted here
 		for _, age := range ages {
 			from := began.Add(-age.until).Truncate(age.bucket)
-			sums, err := g.ledger.Spent(ctx, from, age.bucket, ledgerScopes[s])
+			sums, err := g.ledger.Spent(ctx, from, to, age.bucket, ledgerScopes[s])
 			if err != nil {
 				return nil, err
 			}
 			for _, x := range sums {
-				if at := x.Start.Add(age.bucket / 2); x.Start.Before(to) {
-					list = append(list, admit.Deposit{Scope: s, Tenant: x.Tenant, Name: name(x.Name), At: earliest(at, began), Amount: x.Cost})
-				}
+				end := earliest(x.Start.Add(age.bucket), to)
+				list = append(list, admit.Deposit{Scope: s, Tenant: x.Tenant, Name: name(x.Name), At: end.Add(-end.Sub(x.Start) / 2), Amount: x.Cost})
 			}
 			to = from
 		}

@@ -82,9 +82,9 @@ type exchange struct {
 	recentAge   time.Duration
 	key         answers.Key       // of the request in the answer cache
 	keeps       *answers.Recorder // of what the caller is sent; nil if it is not to be kept
-	instead     string            // the model that serves it because its own cannot hold it; else empty
+	instead     string            // the model that serves it because its own cannot; else empty
 	explicit    time.Time         // the deadline the caller named; zero if none
-	slot        admit.ID          // under which it holds a slot; zero when it does not
+	held        admit.ID          // under which it waits or runs; zero when it does neither
 	committed   bool              // the status was sent
 	streaming   bool              // and the answer is a stream
 	drains      bool              // the call is read to its end although the caller has left
@@ -127,10 +127,15 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
 func (x *exchange) finish() {
 	if fault := recover(); fault != nil {
 		x.g.log.Slog().Error("panic while serving a request", "request", x.record.ID, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
-		if x.slot != 0 {
-			o := admit.Outcome{Input: x.record.Input, Output: x.record.Output}
+		switch {
+		case x.held == 0:
+		case x.decision.Verdict == admit.Run:
+			o := admit.Outcome{Input: x.attempted.used.Input, Output: x.attempted.used.Output, Known: x.attempted.used.Known}
+			x.estimate(x.attempted.events, &o)
 			x.bill(&o) // what it took is paid, whatever has become of it here
-			x.g.gate.Finish(x.slot, o)
+			x.g.gate.Finish(x.held, o)
+		default:
+			x.g.gate.Cancel(x.held)
 		}
 		x.record.Outcome, x.broken = telemetry.Failed, x.committed
 		x.fail(&wire.Error{Status: http.StatusInternalServerError, Type: "server_error", Code: "internal_error", Message: "the gateway failed"})
@@ -259,12 +264,10 @@ func (x *exchange) headers(d *admit.Decision, service time.Duration) {
 	h.Set("Server-Timing", "queue;dur="+durationMS(x.record.Waited)+", upstream;dur="+durationMS(service))
 	x.verdict(x.verdictWord())
 	h.Set("X-Spillway-Model", x.record.UpstreamModel)
-	switch {
-	case len(x.record.Rungs) > 0:
+	if len(x.record.Rungs) > 0 {
 		h.Set("X-Spillway-Degraded", strings.Join(x.record.Rungs, ", "))
-	case d.Model != "":
-		h.Set("X-Spillway-Fallback", d.Model)
-	case x.instead != "":
+	}
+	if x.instead != "" {
 		h.Set("X-Spillway-Fallback", x.instead)
 	}
 	if d.Observed {

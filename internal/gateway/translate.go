@@ -146,18 +146,18 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 	x.begin(d, resp, o, start)
 	buf := scratches.Get().(*scratch)
 	defer scratches.Put(buf)
-	pieces, ended := int64(0), false
+	pieces, ended := &x.attempted.events, false
 	for {
 		ev, err := resp.Next()
 		if err != nil {
-			x.estimate(pieces, o)
+			x.estimate(*pieces, o)
 			if !errors.Is(err, io.EOF) {
 				return err
 			}
 			if !reader.Finished() {
 				return &upstream.Failure{Kind: upstream.Truncated, Sent: true}
 			}
-			x.complete(pieces, o)
+			x.complete(*pieces, o)
 			if x.left != nil {
 				return x.left
 			}
@@ -173,7 +173,7 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 		}
 		events, err := reader.Read(ev.Name, ev.Data)
 		if err != nil {
-			x.estimate(pieces, o)
+			x.estimate(*pieces, o)
 			return &upstream.Failure{Kind: upstream.BadResponse, Status: http.StatusOK, Retryable: true, Sent: true, Err: err}
 		}
 		buf.frame = buf.frame[:0]
@@ -181,19 +181,19 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 			e := &events[i]
 			switch {
 			case e.Kind == dialect.Fault:
-				x.estimate(pieces, o)
+				x.estimate(*pieces, o)
 				return &upstream.Failure{Kind: upstream.StreamError, Body: append([]byte(nil), ev.Data...), Sent: true}
 			case e.Usage.Known:
 				x.usage(usageOf(e.Usage), o)
 			}
 			switch e.Kind {
 			case dialect.Delta:
-				pieces++
+				*pieces++
 			case dialect.Finish:
 				x.record.Finish = stops[e.Stop]
 			case dialect.End:
 				ended = true
-				x.complete(pieces, o)
+				x.complete(*pieces, o)
 			}
 			buf.frame = writer.Write(buf.frame, e)
 		}
@@ -201,7 +201,7 @@ func (x *exchange) relayTranslated(d *admit.Decision, resp *upstream.Response, o
 			continue
 		}
 		if err := x.pass(buf.frame, resp); err != nil {
-			x.estimate(pieces, o)
+			x.estimate(*pieces, o)
 			return err
 		}
 	}
@@ -237,6 +237,7 @@ func (x *exchange) wholeTranslated(d *admit.Decision, resp *upstream.Response, o
 	x.headers(d, time.Since(start))
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.committed, x.record.Status = true, http.StatusOK
+	x.attempted.complete = true
 	x.bill(o)
 	x.book(telemetry.Answered)
 	x.w.WriteHeader(http.StatusOK)

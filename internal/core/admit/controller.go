@@ -72,6 +72,7 @@ func (c *Controller) poolOf(model string) *pool {
 func (c *Controller) Offer(now time.Time, r Request) []Decision {
 	c.out = c.out[:0]
 	c.asked, c.plan = r, plan{}
+	c.calmed(now, &c.asked)
 	c.decide(now, &c.asked, &c.plan, nil)
 	c.commit(now, &c.asked, &c.plan)
 	return c.out

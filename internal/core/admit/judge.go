@@ -49,7 +49,7 @@ func (k *call) forsaken(now time.Time, o *Outcome) bool {
 // breaker last opened.
 func (c *Controller) judge(now time.Time, k *call, o *Outcome) {
 	d, fault := k.deployment, o.fault()
-	d.tally.count(d, o, fault)
+	d.tally.count(o, fault)
 	if k.key >= len(d.keys) {
 		return // the keys have changed
 	}

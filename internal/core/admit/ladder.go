@@ -60,10 +60,23 @@ func (p *pool) upTo(now time.Time, r *Request, at uint8) (set Rungs) {
 	}
 	for i := range p.rungs {
 		if uint8(p.policy.Ladder.Rungs[i].Kind) < at && p.usable(now, r, i) {
-			set |= 1 << i
+			set = p.with(set, i)
 		}
 	}
 	return set
+}
+
+// with is a set with one more rung. One pool serves a request: a rung that
+// sends it to another takes the place of the one that did so before.
+func (p *pool) with(set Rungs, i int) Rungs {
+	if p.policy.Ladder.Rungs[i].Model != "" {
+		for j := range p.rungs {
+			if p.policy.Ladder.Rungs[j].Model != "" {
+				set &^= 1 << j
+			}
+		}
+	}
+	return set | 1<<i
 }
 
 // spendLevel is the level that the accounts of the request ask for. Lower
@@ -72,11 +85,7 @@ func (c *Controller) spendLevel(r *Request) (at uint8) {
 	if !c.counts {
 		return 0
 	}
-	list := c.payersOf(r)
-	if t, p := c.tenants[r.Tenant], c.byModel[r.Model]; t != nil && p != nil && p.index < len(t.members) && t.members[p.index] != nil {
-		list[ScopeModel] = t.members[p.index].spent
-	}
-	for _, a := range list {
+	for _, a := range c.payersFor(r) {
 		if a != nil {
 			at = max(at, a.level)
 		}
@@ -85,6 +94,29 @@ func (c *Controller) spendLevel(r *Request) (at uint8) {
 		at = min(at+1, NumLevels-1)
 	}
 	return at
+}
+
+// payersFor are the accounts of a request, that of its tenant for its model
+// included, if it has one already.
+func (c *Controller) payersFor(r *Request) payers {
+	list := c.payersOf(r)
+	if t, p := c.tenants[r.Tenant], c.byModel[r.Model]; t != nil && p != nil && p.index < len(t.members) && t.members[p.index] != nil {
+		list[ScopeModel] = t.members[p.index].spent
+	}
+	return list
+}
+
+// calmed looks again at accounts that asked for less: what they count may have
+// become old since anything was last spent.
+func (c *Controller) calmed(now time.Time, r *Request) {
+	if !c.counts {
+		return
+	}
+	for _, a := range c.payersFor(r) {
+		if a != nil && (a.alarm != Calm || a.level > 0) {
+			c.alarm(now, a)
+		}
+	}
 }
 
 // degraded is the request with the rungs of a set.
@@ -167,7 +199,7 @@ func (c *Controller) descend(now time.Time, r *Request, set Rungs, p *plan, t *T
 		if set.Has(i) || !home.usable(now, r, i) {
 			continue
 		}
-		next := set | 1<<i
+		next := home.with(set, i)
 		q := c.degraded(r, home, next)
 		other := plan{}
 		if c.try(now, &q, home, next, &other, t); other.verdict != Reject {
@@ -276,8 +308,20 @@ func (c *Controller) Calm(now time.Time, r *Request) bool {
 	if _, moved := c.stays.byKey[stayKey{r.Tenant, r.Session, home.policy.Name}]; moved {
 		return false
 	}
-	for _, a := range c.payersOf(r) {
-		if a != nil && a.slack <= 0 {
+	t := c.tenants[r.Tenant]
+	if t == nil || home.index >= len(t.members) || t.members[home.index] == nil {
+		return !c.counts // nothing is known of what it costs
+	}
+	m := t.members[home.index]
+	est := home.service.Estimate(&m.known, r.Input, r.MaxOutput)
+	if m.tokens != nil && !m.tokens.Fits(now, r.Input+est.Output) {
+		return false
+	}
+	list := c.payersOf(r)
+	list[ScopeModel] = m.spent
+	cost := home.charge(r.Input, r.MaxOutput, est, r.Tier, &list)
+	for _, a := range list {
+		if a != nil && a.slack <= cost.most {
 			return false
 		}
 	}

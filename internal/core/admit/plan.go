@@ -115,7 +115,12 @@ func (c *Controller) stay(now time.Time, r *Request, home *pool, set Rungs, p *p
 	}
 	q, rungs := *r, Rungs(0)
 	if x.rungs != 0 {
-		rungs = set | x.rungs
+		rungs = set
+		for i := range home.rungs {
+			if x.rungs.Has(i) {
+				rungs = home.with(rungs, i)
+			}
+		}
 		q = c.degraded(r, home, rungs)
 	}
 	q.Model = x.at

@@ -16,10 +16,10 @@ type Tally struct {
 	Faults [NumFaults]int64 // by kind
 	Input  int64            // tokens, as the upstream counted them or they were estimated
 	Output int64
-	Cost   int64 // micro-dollars, by the deployment's price
+	Cost   int64 // micro-dollars, as the shell worked it out
 }
 
-func (t *Tally) count(d *deployment, o *Outcome, fault Fault) {
+func (t *Tally) count(o *Outcome, fault Fault) {
 	switch {
 	case o.OK:
 		t.Good++
@@ -30,9 +30,7 @@ func (t *Tally) count(d *deployment, o *Outcome, fault Fault) {
 	}
 	t.Input += o.Input
 	t.Output += o.Output
-	if o.OK || o.Input+o.Output > 0 {
-		t.Cost += d.policy.Price.Of(o.Input, o.Output)
-	}
+	t.Cost += o.Cost
 }
 
 // Quantiles are of one kind of time, over the last 128 to 256 good calls. Zero

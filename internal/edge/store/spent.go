@@ -47,11 +47,11 @@ type Spend struct {
 	Cost int64
 }
 
-// Spent sums up what requests cost that arrived at from or later, for each
-// bucket, in order of time. Rows without a price count for nothing, and buckets
+// Spent sums up what requests cost that arrived from from to before to, for
+// each bucket, in order of time. Rows without a price count for nothing, and buckets
 // without cost are left out; so are users and sessions that nobody named. It
 // sees what is in the database: Flush before has it see everything.
-func (r *reader) Spent(ctx context.Context, from time.Time, bucket time.Duration, by Scope) ([]Spend, error) {
+func (r *reader) Spent(ctx context.Context, from, to time.Time, bucket time.Duration, by Scope) ([]Spend, error) {
 	if by >= numScopes || bucket < time.Microsecond {
 		return nil, fmt.Errorf("sum up what was spent: by %v in buckets of %v is not possible", by, bucket)
 	}
@@ -61,9 +61,9 @@ func (r *reader) Spent(ctx context.Context, from time.Time, bucket time.Duration
 		named = " AND " + columns[1] + " <> ''"
 	}
 	rows, err := r.db.QueryContext(ctx, fmt.Sprintf(
-		"SELECT at / $1, CAST(SUM(cost) AS BIGINT)%s FROM spillway_usage WHERE at >= $2 AND cost <> 0%s GROUP BY 1%s ORDER BY 1",
+		"SELECT at / $1, CAST(SUM(cost) AS BIGINT)%s FROM spillway_usage WHERE at >= $2 AND at < $3 AND cost <> 0%s GROUP BY 1%s ORDER BY 1",
 		strings.Join(append([]string{""}, columns...), ", "), named, strings.Join(append([]string{""}, columns...), ", ")),
-		bucket.Microseconds(), from.UnixMicro())
+		bucket.Microseconds(), from.UnixMicro(), to.UnixMicro())
 	if err != nil {
 		return nil, fmt.Errorf("sum up what was spent: %w", err)
 	}

@@ -119,10 +119,10 @@ func TestQueriesThatCannotBe(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := l.Spent(in(t), t0, 0, SpentByAll); err == nil {
+	if _, err := l.Spent(in(t), t0, t0.Add(time.Hour), 0, SpentByAll); err == nil {
 		t.Error("buckets of no length")
 	}
-	if _, err := l.Spent(in(t), t0, time.Hour, numScopes); err == nil {
+	if _, err := l.Spent(in(t), t0, t0.Add(time.Hour), time.Hour, numScopes); err == nil {
 		t.Error("no scope")
 	}
 }
@@ -153,7 +153,7 @@ func TestSpent(t *testing.T) {
 		}
 		add(t, l, rows...)
 		flush(t, l)
-		from := t0.Add(90*time.Minute + 1000)
+		from, to := t0.Add(90*time.Minute+1000), t0.Add(5*time.Hour+1000)
 		for by := range numScopes {
 			want := map[Spend]int64{}
 			for _, r := range rows {
@@ -162,12 +162,12 @@ func TestSpent(t *testing.T) {
 					s.Tenant = r.Tenant
 				}
 				s.Name = map[Scope]string{SpentByTenantModel: r.ModelUsed, SpentByTenantKey: r.Key, SpentByTenantUser: r.User, SpentByTenantSession: r.Session}[by]
-				if !r.Priced || r.Cost == 0 || r.Time.Truncate(time.Microsecond).Before(from) || by > SpentByTenant && s.Name == "" {
+				if !r.Priced || r.Cost == 0 || r.Time.Truncate(time.Microsecond).Before(from) || !r.Time.Truncate(time.Microsecond).Before(to) || by > SpentByTenant && s.Name == "" {
 					continue
 				}
 				want[s] += r.Cost
 			}
-			spent, err := l.Spent(in(t), from, time.Hour, by)
+			spent, err := l.Spent(in(t), from, to, time.Hour, by)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +192,7 @@ func TestSpentUsesTheIndex(t *testing.T) {
 	l := open(t, Options{Directory: t.TempDir()})
 	flush(t, l)
 	for _, text := range []string{
-		"SELECT at / 60, tenant, SUM(cost) FROM spillway_usage WHERE at >= 5 AND cost <> 0 GROUP BY 1, 2",
+		"SELECT at / 60, tenant, SUM(cost) FROM spillway_usage WHERE at >= 5 AND at < 9 AND cost <> 0 GROUP BY 1, 2",
 		"SELECT COUNT(*) FROM spillway_usage WHERE at >= 5 AND at < 6 AND tenant = 'a'",
 		"DELETE FROM spillway_usage WHERE id IN (SELECT id FROM spillway_usage WHERE at < 5 ORDER BY at LIMIT 10)",
 	} {
