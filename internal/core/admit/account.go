@@ -59,10 +59,12 @@ var alarmNames = [NumAlarms]string{"calm", "fast", "soft", "exhausted"}
 func (a Alarm) String() string { return alarmNames[a] }
 
 const (
-	paceParts  = 144 // of a span is what its pace is seen over
-	alertCalls = 3   // fewer requests in a minute are no loop
-	alertShare = 100 // an alert needs this part of a limit spent
-	calmer     = 20  // a mark is passed no more below it by this part of it
+	paceParts   = 144 // of a span is what its pace is seen over
+	paceBurst   = 30  // per cent of what it allows at once pass even in a runaway
+	paceMinutes = 10  // of a day are a pace's span; after the burst each has a tenth
+	alertCalls  = 3   // fewer requests in a minute are no loop
+	alertShare  = 100 // an alert needs this part of a limit spent
+	calmer      = 20  // a mark is passed no more below it by this part of it
 )
 
 func newAccount(now time.Time, s Scope, tenant, name string, b *Budget) *account {
@@ -187,7 +189,7 @@ func (a *account) over(now time.Time, class Class, amount charge) (budget, pace 
 		most := l.holds[class]
 		switch {
 		case l.pace:
-			if used+amount.likely > l.most && pace == nil {
+			if pace == nil && (used+amount.likely > l.most || a.hurries(now, l, used, amount.likely)) {
 				pace = l
 			}
 			continue
@@ -201,10 +203,22 @@ func (a *account) over(now time.Time, class Class, amount charge) (budget, pace 
 	return nil, pace
 }
 
+// hurries says that a request comes in the midst of a runaway: an alarm says so,
+// a good part of what the pace allows at once is gone, and the last minute has had
+// its share of it.
+func (a *account) hurries(now time.Time, l *limit, used, amount int64) bool {
+	minute := a.last.Sum(now) + a.held
+	return a.alarm == Fast && used > share(l.most, paceBurst, 100) && minute > 0 && minute+amount > l.most/paceMinutes
+}
+
 // room is how long until a limit has room for amount.
 func (a *account) room(now time.Time, l *limit, amount charge) time.Duration {
 	if l.pace {
-		return l.purse.Free(now, max(l.most-a.held-amount.likely, 0))
+		wait := l.purse.Free(now, max(l.most-a.held-amount.likely, 0))
+		if wait == 0 {
+			wait = a.last.Free(now, max(l.most/paceMinutes-a.held-amount.likely, 0))
+		}
+		return wait
 	}
 	return l.purse.Free(now, max(l.most-a.bound-amount.most, 0))
 }
