@@ -35,7 +35,9 @@ func (k killed) run(ctx context.Context, s *site, w io.Writer) error {
 			return err
 		}
 		if round == k.Rounds {
-			err = g.Stop()
+			if err := g.Stop(); err != nil {
+				return err
+			}
 			break
 		}
 		serving, stop := context.WithCancel(ctx)
