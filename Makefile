@@ -4,7 +4,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GO ?= go
 
-.PHONY: help build demo test test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-policies update
+.PHONY: help build demo test test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-money bench-policies update
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench-overload: build ## goodput, fairness and priority under overload (about 11
 
 bench-agree: build ## live runs beside the simulator on the same requests (about 5 minutes)
 	$(GO) run ./bench/agree
+
+bench-money: build ## ledger and budgets while processes fail (about 15 minutes)
+	$(GO) run ./bench/money
 
 bench-policies: ## every policy on recorded load beside the clairvoyant (TRACES=directory of the Azure traces)
 	$(GO) run ./bench/policies -traces "$(TRACES)"

@@ -23,6 +23,7 @@ const key = "bench-key-of-app"
 func configuration(upstream string) string {
 	return fmt.Sprintf(`listen: 127.0.0.1:0
 ops: 127.0.0.1:0
+ledger: {enabled: false}
 providers:
   upstream: {base_url: %s}
 models:

@@ -26,6 +26,7 @@ const startTime = 15 * time.Second
 // Child is a process that this program started.
 type Child struct {
 	name   string
+	cmd    *exec.Cmd
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when err and last are set
 	err    error
@@ -53,7 +54,7 @@ func Start(ctx context.Context, name string, argv []string, announces *regexp.Re
 		out.Close()
 		return nil, nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	c := &Child{name: name, cancel: cancel, ended: make(chan struct{})}
+	c := &Child{name: name, cmd: cmd, cancel: cancel, ended: make(chan struct{})}
 	found := make(chan []string, 1)
 	read := make(chan struct{})
 	go func() {
@@ -147,4 +148,29 @@ func (c *Child) Stop() error {
 	c.cancel()
 	<-c.ended
 	return err
+}
+
+// Kill ends the process at once, without a word to it, and waits for its end.
+func (c *Child) Kill() {
+	_ = c.cmd.Process.Kill() // it may have ended before
+	<-c.ended
+	c.cancel()
+}
+
+// Interrupt ends the process with the signal of a terminal, and waits for its
+// end. PostgreSQL then does not wait for its clients.
+func (c *Child) Interrupt() {
+	_ = c.cmd.Process.Signal(os.Interrupt) // it may have ended before
+	select {
+	case <-c.ended:
+	case <-time.After(stopTime):
+	}
+	c.cancel()
+	<-c.ended
+}
+
+// ExitCode of a process that has ended; -1 if a signal ended it.
+func (c *Child) ExitCode() int {
+	<-c.ended
+	return c.cmd.ProcessState.ExitCode()
 }

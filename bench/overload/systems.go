@@ -86,7 +86,7 @@ func (u *setup) run(ctx context.Context, name string, argv []string, announces *
 // many calls it takes and who may call: no threshold.
 func (u *setup) spillway(ctx context.Context, b *bench, tenants []load.Tenant, name string) error {
 	var c strings.Builder
-	fmt.Fprintf(&c, "listen: 127.0.0.1:0\nops: 127.0.0.1:0\nproviders:\n  upstream: {base_url: %s}\n", u.target)
+	fmt.Fprintf(&c, "listen: 127.0.0.1:0\nops: 127.0.0.1:0\nledger: {enabled: false}\nproviders:\n  upstream: {base_url: %s}\n", u.target)
 	fmt.Fprintf(&c, "models:\n  chat:\n    deployments: [{provider: upstream, concurrency: %d}]\ntenants:\n", slots)
 	for _, t := range tenants {
 		fmt.Fprintf(&c, "  - {name: %s, keys: [%q], weight: %g}\n", t.Name, config.HashKey(t.Key), cmp.Or(t.Weight, 1))

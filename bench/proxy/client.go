@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,13 +40,14 @@ func (c *client) dial(ctx context.Context, most time.Duration) (net.Conn, error)
 }
 
 // requests sends n requests on some connections, each as soon as the one
-// before is answered.
-func (c *client) requests(ctx context.Context, conns, n int) error {
+// before is answered, and tells how long each took, in order of time.
+func (c *client) requests(ctx context.Context, conns, n int) ([]time.Duration, error) {
 	var left atomic.Int64
 	left.Store(int64(n))
+	took := make([]time.Duration, n)
 	failed := make(chan error, conns)
 	for range conns {
-		go func() { failed <- c.work(ctx, &left) }()
+		go func() { failed <- c.work(ctx, &left, took) }()
 	}
 	var errs error
 	for range conns {
@@ -53,18 +55,24 @@ func (c *client) requests(ctx context.Context, conns, n int) error {
 			errs = err
 		}
 	}
-	return errs
+	slices.Sort(took)
+	return took, errs
 }
 
-func (c *client) work(ctx context.Context, left *atomic.Int64) error {
+func (c *client) work(ctx context.Context, left *atomic.Int64, took []time.Duration) error {
 	conn, err := c.dial(ctx, callTime)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	req, r := call(c.addr, prompt+"}", ""), bufio.NewReader(conn)
-	for left.Add(-1) >= 0 {
+	req, r := call(c.addr, prompt+"}", "X-Spillway-Degrade: allow\r\n"), bufio.NewReader(conn)
+	for {
+		i := left.Add(-1)
+		if i < 0 {
+			return nil
+		}
+		began := time.Now()
 		if _, err := conn.Write(req); err != nil {
 			return err
 		}
@@ -79,8 +87,8 @@ func (c *client) work(ctx context.Context, left *atomic.Int64) error {
 		if res.StatusCode != http.StatusOK || n < int64(len(answer)) {
 			return fmt.Errorf("status %d with %d bytes", res.StatusCode, n)
 		}
+		took[i] = time.Since(began)
 	}
-	return nil
 }
 
 // streams are streams that are open.

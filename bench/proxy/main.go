@@ -1,6 +1,6 @@
 // Package main measures what the gateway costs as a proxy: CPU time for each
-// request and each streamed event, and memory for each open stream, beside a
-// bare httputil.ReverseProxy and HAProxy under the same load in the same run.
+// request and each streamed event, and memory for each open stream, with and
+// without ledger, budgets and ladder, beside a bare httputil.ReverseProxy and HAProxy under the same load in the same run.
 //
 // Every proxy is a process of its own on loopback, before the same fake
 // upstream, and starts afresh in every round. The proxies take turns, so that
@@ -97,6 +97,8 @@ func measure(ctx context.Context, s *settings) error {
 // sample is what one proxy cost in one round.
 type sample struct {
 	request time.Duration // CPU time of a request
+	p50     time.Duration // of the times of requests
+	p99     time.Duration
 	event   time.Duration // CPU time of a streamed event
 	stream  float64       // bytes of an open stream
 }
@@ -122,7 +124,7 @@ func turn(ctx context.Context, s *settings, p proxy, up *process) (m sample, err
 	}()
 	c := client{addr: child.addr}
 	// The warm-up brings heap and connections to their level of work.
-	if err := c.requests(ctx, s.Conns, max(s.Requests/4, s.Conns)); err != nil {
+	if _, err := c.requests(ctx, s.Conns, max(s.Requests/4, s.Conns)); err != nil {
 		return m, err
 	}
 	if err := pause(ctx, settle); err != nil {
@@ -135,11 +137,13 @@ func turn(ctx context.Context, s *settings, p proxy, up *process) (m sample, err
 	if err != nil {
 		return m, err
 	}
-	if err := c.requests(ctx, s.Conns, s.Requests); err != nil {
+	took, err := c.requests(ctx, s.Conns, s.Requests)
+	if err != nil {
 		return m, err
 	}
 	after, err := child.cpu()
 	m.request = (after - before) / time.Duration(s.Requests)
+	m.p50, m.p99 = took[len(took)/2], took[len(took)*99/100]
 	return m, err
 }
 

@@ -28,7 +28,10 @@ func proxiesOf(s *settings, dir string) ([]proxy, error) {
 	}
 	ps := []proxy{
 		{"spillway", func(ctx context.Context, upstream string) (*process, error) {
-			return startSpillway(ctx, s, dir, upstream)
+			return startSpillway(ctx, s, dir, upstream, gatewayConfig)
+		}},
+		{"with money", func(ctx context.Context, upstream string) (*process, error) {
+			return startSpillway(ctx, s, dir, upstream, moneyConfig+fmt.Sprintf("ledger: {directory: %q}\n", filepath.Join(dir, "ledger")))
 		}},
 		{bareName, func(ctx context.Context, upstream string) (*process, error) {
 			return startSelf(ctx, "bare", upstream)
@@ -67,11 +70,31 @@ models:
     deployments: [{provider: fake, model: %s, concurrency: 10000}]
 tenants:
   - {name: bench, keys: ["sha256:` + benchKeyHash + `"]}
+ledger: {enabled: false}
+`
+
+// moneyConfig has a ledger, budgets that are never reached, and a ladder that
+// the callers agree to and that has no reason to step down.
+const moneyConfig = `providers:
+  fake: {base_url: "http://%s/v1"}
+models:
+  chat:
+    deployments: [{provider: fake, model: %s, concurrency: 10000, price: {input: 1, output: 10}}]
+    degrade:
+      - {name: brief, max_output_tokens: 128}
+      - {name: short-history, max_turns: 4}
+tenants:
+  - name: bench
+    keys: ["sha256:` + benchKeyHash + `"]
+    degrade: any
+    budget: {hour: 1000000, day: 10000000}
+    budgets: {key: {day: 10000000}}
+budget: {day: 10000000}
 `
 
 const benchKeyHash = "1b32c28cb38c05480eccc1bd60ff97029b57a05c96718b96dad7e9d84894f549"
 
-func startSpillway(ctx context.Context, s *settings, dir, upstream string) (*process, error) {
+func startSpillway(ctx context.Context, s *settings, dir, upstream, text string) (*process, error) {
 	file := s.Config
 	if file == "" {
 		model := "chat"
@@ -79,7 +102,7 @@ func startSpillway(ctx context.Context, s *settings, dir, upstream string) (*pro
 			model = "chat-upstream"
 		}
 		file = filepath.Join(dir, "spillway.yaml")
-		if err := os.WriteFile(file, fmt.Appendf(nil, gatewayConfig, upstream, model), 0o600); err != nil {
+		if err := os.WriteFile(file, fmt.Appendf(nil, text, upstream, model), 0o600); err != nil {
 			return nil, err
 		}
 	}

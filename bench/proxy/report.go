@@ -10,12 +10,14 @@ import (
 // figure is one column of the report.
 type figure struct {
 	name, unit string
-	target     float64 // of the gateway, as a ratio to the bare proxy
+	target     float64 // of the gateway, as a ratio to the bare proxy; 0 for none
 	of         func(sample) float64
 }
 
 var figures = []figure{
 	{"request", "µs", 1.2, func(m sample) float64 { return float64(m.request) / 1e3 }},
+	{"request, p50", "ms", 0, func(m sample) float64 { return float64(m.p50) / 1e6 }},
+	{"request, p99", "ms", 0, func(m sample) float64 { return float64(m.p99) / 1e6 }},
 	{"event", "µs", 1.0, func(m sample) float64 { return float64(m.event) / 1e3 }},
 	{"open stream", "KiB", 1.0, func(m sample) float64 { return m.stream / 1024 }},
 }
@@ -36,7 +38,7 @@ func report(w io.Writer, proxies []proxy, results [][]sample) {
 			slices.Sort(value)
 			slices.Sort(ratio)
 			target := ""
-			if p.name == "spillway" {
+			if p.name == "spillway" && f.target > 0 {
 				target = fmt.Sprintf("<= %.1f", f.target)
 			}
 			fmt.Fprintf(t, "%s\t%s\t%.2f %s\t%.2f..%.2f\t%.2fx\t%.2f..%.2f\t%s\n", f.name, p.name,

@@ -91,7 +91,12 @@ type process struct {
 
 func serve(t *testing.T, args ...string) (p *process, base, ops string) {
 	t.Helper()
-	cmd := command(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--ops", "127.0.0.1:0"}, args...)...)
+	return started(t, command(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--ops", "127.0.0.1:0"}, args...)...))
+}
+
+// started runs a serve command until it serves.
+func started(t *testing.T, cmd *exec.Cmd) (p *process, base, ops string) {
+	t.Helper()
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
