@@ -91,7 +91,9 @@ type process struct {
 
 func serve(t *testing.T, args ...string) (p *process, base, ops string) {
 	t.Helper()
-	return started(t, command(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--ops", "127.0.0.1:0"}, args...)...))
+	cmd := command(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--ops", "127.0.0.1:0"}, args...)...)
+	cmd.Dir = t.TempDir() // where the ledger is
+	return started(t, cmd)
 }
 
 // started runs a serve command until it serves.
