@@ -1,5 +1,6 @@
 // Package telemetry is what the running gateway tells: Prometheus metrics, one
-// structured log line a request, and a flight recorder of the last core events.
+// structured log line a request, spans of those that are worth a look, and a
+// flight recorder of the last core events.
 package telemetry
 
 import (

@@ -170,6 +170,7 @@ func TestTracesHoldNothingPrivate(t *testing.T) {
 		r.Key, r.User, r.Session, r.ClientIP = "CANARY-key", "CANARY-user", "CANARY-session", "192.0.2.99"
 		tr.Finished(r)
 		time.Sleep(2 * traceEvery)
+		synctest.Wait()
 		spans, _ := c.got()
 		if len(spans) != 5 {
 			t.Fatalf("%d spans", len(spans))

@@ -43,6 +43,7 @@ func TestTracesArrive(t *testing.T) {
 			t.Error("it did not wait for a batch")
 		}
 		time.Sleep(2 * traceEvery)
+		synctest.Wait()
 		spans, calls := c.got()
 		if calls != 1 || len(spans) != 4 { // each with its stream
 			t.Fatalf("%d spans in %d calls", len(spans), calls)
@@ -237,6 +238,7 @@ func TestAnotherEndpoint(t *testing.T) {
 		tr.Configure(TraceSettings{Endpoint: endpoint, Headers: map[string]string{"X-Key": "CANARY2"}, Share: 100})
 		ended(tr, Answered)
 		time.Sleep(2 * traceEvery)
+		synctest.Wait()
 		if len(c.headers) != 2 || c.headers[0].Get("X-Key") != "CANARY" || c.headers[1].Get("X-Key") != "CANARY2" {
 			t.Errorf("%v", c.headers)
 		}
