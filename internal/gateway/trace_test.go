@@ -192,6 +192,7 @@ models:
 		{"failed", one(1), plainAsk, fails(500), nil, "failed"},
 		{"cut", one(1), streamAsk, then(events(chunk("a")), abort), nil, "failed"},
 		{"late", one(1), plainAsk, slow(3*time.Second, answers), []string{"X-Spillway-Deadline-Ms", "2000"}, "late"},
+		{"late by its class", one(1, "classes: {interactive: {deadline: 2s}}\n"), plainAsk, slow(3*time.Second, answers), nil, "late"},
 		{"by another model", two, plainAsk, inTurn(tooLong, answers), nil, "degraded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

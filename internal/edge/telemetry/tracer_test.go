@@ -2,8 +2,11 @@ package telemetry
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -219,8 +222,19 @@ func TestCloseIsBounded(t *testing.T) {
 		ended(tr, Refused)
 		began := time.Now()
 		tr.Close()
-		if took, s := time.Since(began), tr.State(); took > traceEnd || s.Undelivered != 2 {
-			t.Errorf("%v, %+v", took, s)
+		if took, s := time.Since(began), tr.State(); took > 0 || s.Undelivered != 2 {
+			t.Errorf("one that refuses connections: %v, %+v", took, s)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		hangs := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+		tr := NewTracer(NewLogger(io.Discard).Slog(), hangs)
+		tr.Configure(TraceSettings{Endpoint: endpoint})
+		ended(tr, Refused)
+		began := time.Now()
+		tr.Close()
+		if took, s := time.Since(began), tr.State(); took != traceEnd || s.Undelivered != 1 {
+			t.Errorf("one that does not answer: %v, %+v", took, s)
 		}
 	})
 }
