@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"math/bits"
@@ -62,6 +63,7 @@ func (x *exchange) admit() {
 func (x *exchange) offer() <-chan admit.Decision {
 	g := x.g
 	x.record.Depth = g.gate.Depth(x.pool, x.record.Class)
+	x.record.Deadline = cmp.Or(x.intent.Deadline, x.state.config.Classes.DeadlineOf(x.record.Class))
 	g.metrics.Arrived(&x.record)
 	req := x.request()
 	var next <-chan admit.Decision
@@ -159,7 +161,8 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 		timer = time.AfterFunc(time.Until(x.record.Arrived.Add(x.intent.Exact)), func() { cancel(context.DeadlineExceeded) })
 		defer timer.Stop()
 	}
-	resp, asked, err := x.send(ctx, t, d.Key)
+	span := x.newSpan()
+	resp, asked, err := x.send(ctx, t, d.Key, span)
 	if o.Delay = x.g.lag.Delay(time.Now()); o.Delay >= 0 {
 		o.Delay = max(o.Delay, x.g.lag.Since(behind))
 	}
@@ -196,6 +199,7 @@ func (x *exchange) attempt(d *admit.Decision) (o admit.Outcome, e *wire.Error) {
 	if o.CallerGone {
 		a.Wasted = took
 	}
+	a.SpanID, a.Started, a.Model, a.Provider, a.Host, a.Port = span, start, x.record.UpstreamModel, providerNames[t.settings.Kind], t.host, t.port
 	x.g.metrics.Attempted(&x.record, &a)
 	return o, e
 }
@@ -255,7 +259,7 @@ func (x *exchange) learn(d *admit.Decision, resp *upstream.Response, err error) 
 // send makes the upstream call with one of the provider's keys. asked says that the usage of a stream was
 // asked for although the caller did not. An upstream that refuses the question
 // is asked without it once, and never again.
-func (x *exchange) send(ctx context.Context, t *target, key int) (resp *upstream.Response, asked bool, err error) {
+func (x *exchange) send(ctx context.Context, t *target, key int, span uint64) (resp *upstream.Response, asked bool, err error) {
 	model := t.model
 	if model == "" && x.intent.Model != "" {
 		model = x.intent.Model
@@ -266,6 +270,7 @@ func (x *exchange) send(ctx context.Context, t *target, key int) (resp *upstream
 	}
 	header := http.Header{}
 	wire.ForwardHeaders(header, x.r.Header)
+	x.passTrace(header, span)
 	t.api.Version(header, t.settings.APIVersion)
 	call := upstream.Call{Header: header, Stream: x.envelope.Stream, Key: key}
 	l := x.speaks(t)

@@ -39,14 +39,15 @@ func BenchmarkWhole(b *testing.B) {
 	benchHandler(b, answer, `{"model":"up","messages":[{"role":"user","content":"Say something."}]}`)
 }
 
-func benchHandler(b *testing.B, answer []byte, request string) {
+// benchHandler runs a request again and again; more is further configuration.
+func benchHandler(b *testing.B, answer []byte, request string, more ...string) {
 	base := cannedUpstream(b, answer)
 	c, err := config.Parse("bench", []byte(`
 providers: {up: {base_url: "`+base+`"}}
 models:
   up: {deployments: [{provider: up, model: up}]}
   alias: {deployments: [{provider: up, model: up}]}
-`), os.LookupEnv)
+`+strings.Join(more, "\n")), os.LookupEnv)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -46,6 +46,7 @@ type Gateway struct {
 	gate     *Gate
 	log      *telemetry.Logger
 	metrics  *telemetry.Metrics
+	tracer   *telemetry.Tracer
 	registry *prometheus.Registry
 	simulate func(*config.Provider) (string, error)
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -87,6 +88,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.answers = answers.New(int64(c.Answers.Size), c.Answers.TTL)
 	g.life, g.stop = context.WithCancelCause(context.Background())
 	g.metrics = telemetry.NewMetrics(g.registry)
+	g.tracer = telemetry.NewTracer(g.log.Slog(), o.dial)
 	s, err := g.prepare(c)
 	if err != nil {
 		return nil, err
@@ -101,6 +103,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.metrics.WatchMoney(g.moneyState)
 	g.metrics.WatchLadder(g.ladderStates)
 	g.metrics.WatchAnswers(func() telemetry.AnswersState { return telemetry.AnswersState(g.answers.Stats()) })
+	g.metrics.WatchTraces(g.tracer.State)
 	if g.ledger != nil {
 		g.metrics.WatchLedger(g.ledgerState)
 	}
@@ -157,6 +160,7 @@ func (g *Gateway) use(s *state) {
 	g.state.Store(s)
 	g.answers.Resize(time.Now(), int64(s.config.Answers.Size), s.config.Answers.TTL)
 	g.log.SetLevel(s.level())
+	g.tracer.Configure(traceSettings(&s.config.Traces))
 	g.metrics.Configure(s.names())
 	for name, m := range s.config.Models {
 		if how, ok := images[s.config.Providers[m.Deployments[0].Provider].Kind]; ok {
@@ -178,6 +182,7 @@ func (g *Gateway) Close() {
 	}
 	g.applying.Unlock()
 	g.answers.Close()
+	g.tracer.Close()
 	for _, t := range g.state.Load().targets {
 		t.client.Close()
 	}

@@ -97,7 +97,8 @@ type exchange struct {
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
 	x := &exchange{g: g, state: g.state.Load(), surface: s, w: w, rc: http.NewResponseController(w), r: r}
 	record := &x.record // field by field: a literal would be half a kilobyte of the stack of each stream
-	record.ID, record.TraceID, record.Arrived = requestID(), traceID(r), time.Now()
+	record.ID, record.Arrived = requestID(), time.Now()
+	x.joinTrace()
 	record.Path, record.Surface, record.ClientIP, record.Depth, record.Priced = r.URL.Path, "openai", clientIP(r), -1, true
 	if s.wire.Anthropic() {
 		record.Surface = "anthropic"
@@ -147,6 +148,7 @@ func (x *exchange) finish() {
 		x.book(x.record.Outcome)
 	}
 	x.record.Total = time.Since(x.record.Arrived)
+	x.g.tracer.Finished(&x.record) // metrics name the traces that are kept
 	x.g.metrics.Finished(&x.record)
 	x.g.log.Request(&x.record)
 	if x.broken {
@@ -323,19 +325,12 @@ func (x *exchange) put(p []byte) error {
 	return err
 }
 
+const requestPrefix = "req_"
+
 func requestID() string {
 	var b [16]byte
 	rand.Read(b[:])
-	return "req_" + hex.EncodeToString(b[:])
-}
-
-// traceID is the trace of a valid traceparent.
-func traceID(r *http.Request) string {
-	f := strings.Split(r.Header.Get("Traceparent"), "-")
-	if len(f) < 4 || len(f[1]) != 32 || strings.Trim(f[1], "0") == "" || strings.Trim(f[1], "0123456789abcdef") != "" {
-		return ""
-	}
-	return f[1]
+	return requestPrefix + hex.EncodeToString(b[:])
 }
 
 func clientIP(r *http.Request) string {

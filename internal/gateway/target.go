@@ -22,6 +22,8 @@ type target struct {
 	model    string // name to send upstream; "" is the caller's own
 	price    admit.Price
 	noUsage  atomic.Bool // it refused stream_options: usage is estimated
+	host     string      // of base
+	port     int
 }
 
 // apis are the kinds of providers. A simulated one speaks as OpenAI does.
@@ -59,6 +61,7 @@ func (g *Gateway) prepare(c *config.Config) (*state, error) {
 				return nil, fmt.Errorf("provider %s: %w", d.Provider, err)
 			}
 			t.noUsage.Store(!p.StreamUsage)
+			t.host, t.port = address(t.base)
 			byProvider[d.Provider] = t
 			s.targets[d.Name] = t
 		}

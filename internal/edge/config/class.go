@@ -39,6 +39,9 @@ func (c *Classes) of(k admit.Class) *ClassPolicy {
 	return [admit.NumClasses]*ClassPolicy{&c.Interactive, &c.Standard, &c.Batch, &c.Speculative}[k]
 }
 
+// DeadlineOf is the deadline of a request of the class that names none.
+func (c *Classes) DeadlineOf(k admit.Class) time.Duration { return c.of(k).Deadline }
+
 func (c *Classes) setDefaults() {
 	for k := range admit.Class(admit.NumClasses) {
 		d := admit.DefaultClass(k)

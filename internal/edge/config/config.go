@@ -58,6 +58,8 @@ type Config struct {
 	Ledger Ledger `yaml:"ledger"`
 	// What is logged.
 	Log Log `yaml:"log"`
+	// Where spans of requests go, and of which. Default nowhere.
+	Traces Traces `yaml:"traces"`
 	// What a simulated run needs beside the rest. The running gateway ignores it.
 	Simulation Simulation `yaml:"simulation"`
 
@@ -125,6 +127,7 @@ func (c *Config) setDefaults() {
 	c.ScaleUp.setDefaults()
 	c.Ledger.setDefaults()
 	c.Log.Level = LevelInfo
+	c.Traces.setDefaults()
 }
 
 // Load reads and checks the file at path, with variables from the process
@@ -188,6 +191,7 @@ func (c *Config) check(d *document) {
 	c.Classes.check(d)
 	c.ScaleUp.check(d, "scale_up")
 	c.Ledger.check(d)
+	c.Traces.check(d)
 	c.checkSimulation(d)
 	if len(c.Tenants) == 0 {
 		c.open = true

@@ -48,6 +48,7 @@ var docSections = map[string]struct {
 	"tenants[].limits":                       {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
 	"ledger":                                 {reflect.TypeFor[Ledger](), []any{"ledger"}},
 	"log":                                    {reflect.TypeFor[Log](), []any{"log"}},
+	"traces":                                 {reflect.TypeFor[Traces](), []any{"traces"}},
 	"simulation":                             {reflect.TypeFor[Simulation](), []any{"simulation"}},
 	"simulation.upstreams.<name>":            {reflect.TypeFor[SimulatedUpstream](), []any{"simulation", "upstreams", "chat"}},
 	"simulation.callers[]":                   {reflect.TypeFor[SimulatedCaller](), []any{"simulation", "callers", 0}},
@@ -65,6 +66,7 @@ scale_up: {webhook: http://h/}
 tenants: [{name: t, keys: [{hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}], limits: {}, budgets: {}, models: {chat: {}}}]
 ledger: {}
 log: {}
+traces: {endpoint: http://h/v1/traces}
 simulation: {upstreams: {chat: {}}, callers: [{}]}
 `
 

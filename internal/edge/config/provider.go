@@ -173,7 +173,7 @@ func (p *Provider) check(d *document, path string) {
 		p.checkURL(d, path)
 	}
 	p.checkKeys(d, path)
-	p.checkHeaders(d, path)
+	p.Headers = checkHeaders(d, join(path, "headers"), p.Headers, p.hasKey())
 	checkLabel(d, join(path, "region"), p.Region)
 	if _, err := p.DayZone.location(); err != nil {
 		at := join(path, "day_zone")
@@ -223,27 +223,31 @@ var ownHeaders = []string{
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// checkHeaders also brings the names into canonical form, so that a name
-// written in another case cannot be sent twice.
-func (p *Provider) checkHeaders(d *document, path string) {
-	canonical := make(map[string]Secret, len(p.Headers))
-	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
-		at := join(join(path, "headers"), name)
+// checkHeaders checks the headers of every call to one place, and returns them
+// with names in canonical form, so that one written in another case cannot be
+// sent twice. authorized says that a key sets one of them already.
+func checkHeaders(d *document, path string, headers map[string]Secret, authorized bool) map[string]Secret {
+	if headers == nil {
+		return nil
+	}
+	canonical := make(map[string]Secret, len(headers))
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		at := join(path, name)
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		_, twice := canonical[key]
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
 			d.fail(at, "not a header name")
-		case !httpguts.ValidHeaderFieldValue(string(p.Headers[name])):
+		case !httpguts.ValidHeaderFieldValue(string(headers[name])):
 			d.fail(at, "the value holds characters that cannot be sent in a header, such as a line end")
 		case slices.Contains(ownHeaders, key):
 			d.fail(at, "is set by the gateway; remove it")
 		case twice:
 			d.fail(at, "written twice; header names do not differ by case")
-		case key == "Authorization" && p.hasKey():
+		case key == "Authorization" && authorized:
 			d.fail(at, "api_key already sets this header; keep one of the two")
 		}
-		canonical[key] = p.Headers[name]
+		canonical[key] = headers[name]
 	}
-	p.Headers = canonical
+	return canonical
 }

@@ -51,6 +51,7 @@ func metrics(t *testing.T) (names []string, lines map[string]string) {
 	m.WatchLadder(func() []LadderState { return nil })
 	m.WatchLedger(func() (s LedgerState) { return s })
 	m.WatchAnswers(func() (s AnswersState) { return s })
+	m.WatchTraces(func() (s TracesState) { return s })
 	lines = map[string]string{}
 	for _, text := range d.descs {
 		f := descForm.FindStringSubmatch(text)

@@ -185,6 +185,15 @@ func forgetLabel(name string, old, next map[string]bool, vecs ...*prometheus.Met
 // registerBuildInfo exports what the binary says of itself, as labels of a
 // constant 1.
 func registerBuildInfo(reg prometheus.Registerer) {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "spillway_build_info", Help: "What is running; always 1.", ConstLabels: buildInfo(),
+	})
+	g.Set(1)
+	reg.MustRegister(g)
+}
+
+// buildInfo says what is running.
+func buildInfo() prometheus.Labels {
 	labels := prometheus.Labels{"version": "unknown", "revision": "unknown", "go_version": "unknown"}
 	if b, ok := debug.ReadBuildInfo(); ok {
 		labels["go_version"] = b.GoVersion
@@ -197,9 +206,5 @@ func registerBuildInfo(reg prometheus.Registerer) {
 			}
 		}
 	}
-	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "spillway_build_info", Help: "What is running; always 1.", ConstLabels: labels,
-	})
-	g.Set(1)
-	reg.MustRegister(g)
+	return labels
 }

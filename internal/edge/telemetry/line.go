@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -72,6 +73,16 @@ func (l *line) number(k string, v int64) {
 	if v != 0 {
 		l.key(k)
 		*l = strconv.AppendInt(*l, v, 10)
+	}
+}
+
+// span writes the ID of a span as 16 digits.
+func (l *line) span(k string, id uint64) {
+	if id != 0 {
+		l.key(k)
+		*l = append(*l, '"')
+		*l = hex.AppendEncode(*l, spanBytes(id))
+		*l = append(*l, '"')
 	}
 }
 

@@ -104,6 +104,7 @@ func (l *Logger) Request(r *Record) {
 func (l *line) request(r *Record) {
 	l.text("http.request.id", r.ID)
 	l.text("trace.id", r.TraceID)
+	l.span("span.id", r.SpanID)
 	l.text("client.ip", r.ClientIP)
 	l.text("url.path", r.Path)
 	l.number("http.response.status_code", int64(r.Status))

@@ -1,5 +1,6 @@
 // Package telemetry is what the running gateway tells: Prometheus metrics, one
-// structured log line a request, and a flight recorder of the last core events.
+// structured log line a request, spans of those that are worth a look, and a
+// flight recorder of the last core events.
 package telemetry
 
 import (
@@ -94,7 +95,7 @@ func (m *Metrics) Decided(r *Record, d *admit.Decision) {
 			return
 		}
 		r.Waited = d.Wait
-		m.realWait(s.model, r.Class).Observe(d.Wait.Seconds())
+		r.observe(m.realWait(s.model, r.Class), d.Wait)
 		if r.queued {
 			m.waitError(s.model).Observe((d.Wait - r.PredictedWait).Seconds())
 			if r.PredictedWait >= time.Millisecond { // below, the ratio is noise
@@ -117,6 +118,9 @@ func (m *Metrics) Decided(r *Record, d *admit.Decision) {
 func (m *Metrics) Attempted(r *Record, a *Attempt) {
 	r.Attempts++
 	r.Deployment, r.Kind, r.UpstreamStatus = a.Deployment, a.Kind, a.Status
+	if r.SpanID != 0 {
+		r.calls = append(r.calls, *a)
+	}
 	names := m.names.Load()
 	d := names.deployment(a.Deployment)
 	m.attempt(d, names, a).Inc()
@@ -162,19 +166,19 @@ func (m *Metrics) Finished(r *Record) {
 func (m *Metrics) took(model *modelSeries, r *Record) {
 	if place := r.degraded(); place != asAsked {
 		if r.Outcome == Answered {
-			m.degradedDuration(model, place).Observe(r.Total.Seconds())
+			r.observe(m.degradedDuration(model, place), r.Total)
 		}
 		if r.TTFT > 0 {
-			m.degradedTTFT(model, place).Observe(r.TTFT.Seconds())
+			r.observe(m.degradedTTFT(model, place), r.TTFT)
 		}
 		return
 	}
 	if r.Recalled {
 		return
 	}
-	m.duration(model, r.Outcome).Observe(r.Total.Seconds())
+	r.observe(m.duration(model, r.Outcome), r.Total)
 	if r.TTFT > 0 {
-		m.ttft(model).Observe(r.TTFT.Seconds())
+		r.observe(m.ttft(model), r.TTFT)
 	}
 	if t := r.TPOT(); t > 0 {
 		m.tpot(model).Observe(t.Seconds())

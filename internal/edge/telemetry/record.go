@@ -12,7 +12,7 @@ import (
 // concurrent use.
 type Record struct {
 	ID       string // as the caller sees it in x-request-id
-	TraceID  string // of the caller's traceparent; empty when there was none
+	TraceID  string // 32 hexadecimal digits, of the caller's traceparent or made here; empty when there is none
 	ClientIP string // without the port
 	Path     string // without the query, which may hold a key
 	Surface  string // whose API shape: openai, anthropic
@@ -61,6 +61,15 @@ type Record struct {
 	Lowest   admit.RungKind // of these the last, if there are any
 	Recalled bool           // answered from the answer cache, without a call
 
+	SpanID     uint64        // of the request in its trace; 0 when it is not traced. Tracer.Begin sets it
+	Parent     uint64        // the caller's span; 0 when it has none
+	Sampled    bool          // the caller keeps its part of the trace
+	TraceState string        // of others, as it came
+	Deadline   time.Duration // from arrival on, of the first token for a stream; 0 when none is known
+
+	calls     []Attempt // of a request that is traced; Metrics.Attempted notes them
+	kept      keptBy    // the trace, as far as it is known yet
+	told      bool      // those who are called are told that it is kept
 	series    series
 	decisions int  // seen so far
 	queued    bool // it was told to wait
@@ -108,4 +117,12 @@ type Attempt struct {
 	OK         bool          // the answer was complete and good
 	Service    time.Duration // from dispatch to the end
 	Wasted     time.Duration // the part of Service after the caller had gone
+
+	// What follows is for its span alone.
+	SpanID   uint64
+	Started  time.Time
+	Model    string // as it was sent
+	Provider string // in the words of the OpenTelemetry GenAI conventions
+	Host     string // that was called, without the port
+	Port     int
 }
