@@ -27,6 +27,7 @@ var mayImport = []struct {
 }{
 	{"cmd/*", []string{"internal/*", "internal/edge/*", "internal/core/*"}},
 	{"bench/*", []string{"bench/child", "internal/*", "internal/edge/*", "internal/core/*"}},
+	{"deploy", []string{"internal/gateway", "internal/mock", "internal/edge/*", "internal/core/admit"}}, // tests alone
 	{"internal/gateway", []string{"internal/edge/*", "internal/core/*"}},
 	{"internal/sim", []string{"internal/edge/config", "internal/core/*"}}, // never I/O
 	{"internal/edge/upstream", []string{"internal/edge/wire", "internal/core/admit"}},
@@ -262,6 +263,7 @@ func TestPlanted(t *testing.T) {
 		{"its tests do", "internal/gateway/x_test.go", `package p; import _ "github.com/spillway-llm/spillway/internal/mock"`, ""},
 		{"the mock imports wire", "internal/mock/x_test.go", `package p; import _ "github.com/spillway-llm/spillway/internal/edge/wire"`, "may not import internal/edge/wire"},
 		{"load imports the mock", "internal/load/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/mock"`, "may not import internal/mock"},
+		{"the tests of deploy import the gateway", "deploy/x_test.go", `package p; import _ "github.com/spillway-llm/spillway/internal/gateway"`, ""},
 		{"a package nobody placed", "internal/stuff/x.go", doc + `package p`, "no place in the layout"},
 
 		{"lock", "internal/core/admit/x.go", doc + `package p; import _ "sync"`, "may not import sync"},
