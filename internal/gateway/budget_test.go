@@ -80,7 +80,7 @@ func TestSpentBudgetOnEverySurface(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				s := tillOf(t, dear("{hour: 1}"), reply(200, "application/json", dearAnswer))
-				s.g.gate.Restore([]admit.Deposit{{Scope: admit.ScopeTenant, Tenant: "a", At: time.Now(), Amount: 1_000_000}})
+				s.g.gate.Restore([]admit.Deposit{{Scope: admit.ScopeTenant, Tenant: "a", At: time.Now(), Amount: 1_000_000, Late: true}})
 				a := s.ask(path, tt.body, "X-Api-Key", "secret")
 				e := gjson.Get(a.body, "error")
 				if a.status != 402 || e.Get("type").Str != tt.code || a.header.Get("X-Should-Retry") != "false" || a.header.Get("Retry-After") != "" {
@@ -121,8 +121,8 @@ func TestARunawayLoopIsSlowed(t *testing.T) {
 			}
 			break
 		}
-		if served < 90 || served > 100 {
-			t.Errorf("%d were served at once, want nearly a dollar's", served)
+		if served < 28 || served > 32 {
+			t.Errorf("%d were served at once, want three tenths of a dollar's", served)
 		}
 		if alarms := s.log.told("budget fast"); alarms != 1 {
 			t.Errorf("%d alarms", alarms)

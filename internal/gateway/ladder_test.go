@@ -76,7 +76,7 @@ func stairsOf(t *testing.T, kind, other, tenant, small string) *stairs {
 
 // spend makes so many per cent of the budget be spent.
 func (x *stairs) spend(percent int64) {
-	x.g.gate.Restore([]admit.Deposit{{Scope: admit.ScopeTenant, Tenant: "a", At: time.Now(), Amount: percent * 10_000}})
+	x.g.gate.Restore([]admit.Deposit{{Scope: admit.ScopeTenant, Tenant: "a", At: time.Now(), Amount: percent * 10_000, Late: true}})
 	synctest.Wait()
 }
 

@@ -114,7 +114,7 @@ func TestBudgetsWhenTheLedgerIsDownAtTheStart(t *testing.T) { // B115
 		if got, want := s.used(admit.ScopeAll, admit.Hour), before+3*37; got != want {
 			t.Errorf("spent %d, want %d", got, want)
 		}
-		if down, back := s.log.told("budgets begin at nothing"), s.log.told("budgets know"); down != 1 || back != 1 {
+		if down, back := s.log.told("budgets that are new begin at nothing"), s.log.told("budgets know"); down != 1 || back != 1 {
 			t.Errorf("the log tells %d times that it is down, %d times that it is back", down, back)
 		}
 	})

@@ -307,6 +307,7 @@ type Deposit struct {
 	Tenant, Name string // Name is the model, the key, the user or the session
 	At           time.Time
 	Amount       int64 // micro-dollars
+	Late         bool  // spent elsewhere since the past was told: counted also by accounts that know it
 }
 
 // Restore books what was spent before, so that budgets survive a restart, and
@@ -316,7 +317,7 @@ type Deposit struct {
 func (c *Controller) Restore(now time.Time, list []Deposit) {
 	for i := range list {
 		d := &list[i]
-		if a := c.account(now, d.Scope, d.Tenant, d.Name); a != nil && !a.restored {
+		if a := c.account(now, d.Scope, d.Tenant, d.Name); a != nil && (d.Late || !a.restored) {
 			a.spend(now, d.At, d.Amount)
 		}
 	}
