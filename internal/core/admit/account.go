@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"container/list"
 	"math"
 	"slices"
 	"time"
@@ -27,7 +28,7 @@ type account struct {
 	slack        int64     // may be added before any limit must be looked at
 	restored     bool      // it knows what was spent before it was there
 
-	newer, older *account // in its table, by last use
+	place *list.Element // in its table, by last use; nil if it stands in none
 }
 
 // limit is one span of a budget, or the pace that goes with it, with the
@@ -221,12 +222,6 @@ func (a *account) room(now time.Time, l *limit, amount charge) time.Duration {
 		return wait
 	}
 	return l.purse.Free(now, max(l.most-a.bound-amount.most, 0))
-}
-
-// charge is what a request costs, in micro-dollars.
-type charge struct {
-	likely int64 // at most, in nine cases of ten
-	most   int64 // at most, by the bound of its answer
 }
 
 // take holds an amount for a request.

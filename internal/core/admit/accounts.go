@@ -1,18 +1,21 @@
 package admit
 
-import "time"
+import (
+	"container/list"
+	"time"
+)
 
 // accounts is a bounded table of accounts with names that callers choose: end
 // users and sessions. When it is full the one that was used longest ago, and
 // holds nothing, is forgotten.
 type accounts struct {
-	scope          Scope
-	tenant         string
-	budget         *Budget
-	byName         map[string]*account
-	newest, oldest *account
-	forgotten      int64 // accounts that had to give way
-	restored       bool  // what was spent before the table was there is in it
+	scope     Scope
+	tenant    string
+	budget    *Budget
+	byName    map[string]*account
+	order     list.List // of *account, the one used last in front
+	forgotten int64     // accounts that had to give way
+	restored  bool      // what was spent before the table was there is in it
 }
 
 const (
@@ -29,10 +32,18 @@ func table(now time.Time, t *accounts, s Scope, tenant string, b *Budget) *accou
 		t = &accounts{scope: s, tenant: tenant, byName: map[string]*account{}}
 	}
 	t.budget = b
-	for a := t.newest; a != nil; a = a.older {
-		a.configure(now, b)
-	}
+	t.each(func(a *account) { a.configure(now, b) })
 	return t
+}
+
+// each visits the accounts, the one used last first.
+func (t *accounts) each(visit func(*account)) {
+	if t == nil {
+		return
+	}
+	for e := t.order.Front(); e != nil; e = e.Next() {
+		visit(e.Value.(*account))
+	}
 }
 
 // find is the account of a name, nil if there is none yet.
@@ -54,55 +65,25 @@ func (t *accounts) use(now time.Time, name string) *account {
 		a = newAccount(now, t.scope, t.tenant, name, t.budget)
 		a.restored = t.restored
 		t.byName[name] = a
-		t.push(a)
+		a.place = t.order.PushFront(a)
 		t.shrink()
 		return a
 	}
-	if t.newest != a {
-		t.unlink(a)
-		t.push(a)
-	}
+	t.order.MoveToFront(a.place)
 	return a
 }
 
 // shrink forgets what is too much. What holds something stays until a later
 // time, so that the table is at most as much larger as requests are running.
 func (t *accounts) shrink() {
-	a := t.oldest
-	for looks := 0; looks < shrinkLooks && len(t.byName) > mostAccounts && a != t.newest; looks++ {
-		next := a.newer
-		if a.holders == 0 {
-			t.unlink(a)
+	for looks := 0; looks < shrinkLooks && len(t.byName) > mostAccounts; looks++ {
+		e := t.order.Back()
+		if a := e.Value.(*account); a.holders == 0 {
+			t.order.Remove(e)
 			delete(t.byName, a.name)
 			t.forgotten++
 		} else { // it is in use, whenever it was asked for
-			t.unlink(a)
-			t.push(a)
+			t.order.MoveToFront(e)
 		}
-		a = next
 	}
-}
-
-func (t *accounts) push(a *account) {
-	a.older, a.newer = t.newest, nil
-	if t.newest != nil {
-		t.newest.newer = a
-	} else {
-		t.oldest = a
-	}
-	t.newest = a
-}
-
-func (t *accounts) unlink(a *account) {
-	if a.newer != nil {
-		a.newer.older = a.older
-	} else {
-		t.newest = a.older
-	}
-	if a.older != nil {
-		a.older.newer = a.newer
-	} else {
-		t.oldest = a.newer
-	}
-	a.newer, a.older = nil, nil
 }

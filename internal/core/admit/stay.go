@@ -1,6 +1,9 @@
 package admit
 
-import "time"
+import (
+	"container/list"
+	"time"
+)
 
 // stay is where a session goes on that was moved to another model: it stays
 // there until the pressure on its own has been gone for a while, and moves back
@@ -10,9 +13,8 @@ type stay struct {
 	key      stayKey
 	at       string // the model that serves it
 	rungs    Rungs  // of the ladder of its own model; 0 for a fallback
-	newer    *stay
-	older    *stay
 	lastUsed time.Time
+	place    *list.Element
 }
 
 type stayKey struct{ tenant, session, model string }
@@ -24,8 +26,8 @@ const (
 
 // stays are the sessions that were moved, by last use.
 type stays struct {
-	byKey          map[stayKey]*stay
-	newest, oldest *stay
+	byKey map[stayKey]*stay
+	order list.List // of *stay, the one used last in front
 }
 
 // moved notes that a session of a model is served by another.
@@ -40,39 +42,24 @@ func (s *stays) moved(now time.Time, key stayKey, at string, rungs Rungs) {
 	if x == nil {
 		x = &stay{key: key}
 		s.byKey[key] = x
+		x.place = s.order.PushFront(x)
 	} else {
-		s.unlink(x)
+		s.order.MoveToFront(x.place)
 	}
 	x.at, x.rungs, x.lastUsed = at, rungs, now
-	if x.older = s.newest; x.older != nil {
-		x.older.newer = x
-	} else {
-		s.oldest = x
-	}
-	x.newer, s.newest = nil, x
-	for s.oldest != x && (len(s.byKey) > mostStays || now.Sub(s.oldest.lastUsed) > stayMost) {
-		s.back(s.oldest)
+	for {
+		last := s.order.Back().Value.(*stay)
+		if len(s.byKey) <= mostStays && now.Sub(last.lastUsed) <= stayMost {
+			return
+		}
+		s.back(last)
 	}
 }
 
 // back ends a stay.
 func (s *stays) back(x *stay) {
-	s.unlink(x)
+	s.order.Remove(x.place)
 	delete(s.byKey, x.key)
-}
-
-func (s *stays) unlink(x *stay) {
-	if x.newer != nil {
-		x.newer.older = x.older
-	} else {
-		s.newest = x.older
-	}
-	if x.older != nil {
-		x.older.newer = x.newer
-	} else {
-		s.oldest = x.newer
-	}
-	x.newer, x.older = nil, nil
 }
 
 // staying is the stay of the request's session, nil if it is served by its own

@@ -1,0 +1,215 @@
+package admit
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/meter"
+)
+
+// Snapshot is the state of the controller in numbers.
+type Snapshot struct {
+	Pools       []PoolState       // in order of first appearance
+	Deployments []DeploymentState // by model, in the order of the policy
+	Tenants     []TenantState     // by name
+	Accounts    []AccountState
+	Money       MoneyState
+}
+
+// PoolState is one pool's part of a Snapshot.
+type PoolState struct {
+	Model    string
+	Slots    int
+	Running  int
+	Classes  [NumClasses]QueueState
+	Bytes    int64         // held by what waits
+	Mean     time.Duration // service time measured of late
+	Factor   float64       // what predictions are multiplied with now: calibration and brownout
+	Brownout float64       // the part of Factor that running calls' ages add; 1 when all is well
+	Rungs    []RungState   // of its ladder, in order
+	Levels   [NumClasses]LevelState
+}
+
+// RungState is one rung of a pool's ladder.
+type RungState struct {
+	Name   string
+	Kind   RungKind
+	Served int64         // good calls whose lowest rung it was
+	Took   time.Duration // their mean slot time
+	Usual  time.Duration // what they would have taken as asked, by prediction
+	Asleep bool          // it did not help, and is left out for a while
+}
+
+// LevelState is how far down its ladder one class of a pool is.
+type LevelState struct {
+	Level    int
+	Pressure float64                  // predicted wait over what it may be at most, smoothed
+	Held     [NumLevels]time.Duration // time spent at each level
+}
+
+func (p *pool) rungStates(now time.Time) (list []RungState) {
+	for i := range p.rungs {
+		x, policy := &p.rungs[i], &p.policy.Ladder.Rungs[i]
+		mean := func(m *meter.Mean) time.Duration { return time.Duration(m.Shrunk(0, 1e-9) * float64(time.Second)) }
+		list = append(list, RungState{policy.Name, policy.Kind, x.served, mean(&x.took), mean(&x.usual), now.Before(x.asleep)})
+	}
+	return list
+}
+
+// state reads a level without changing it.
+func (l *level) state(now time.Time) LevelState {
+	s := LevelState{Level: int(l.at), Pressure: l.pressure, Held: l.held}
+	if !l.counted.IsZero() && now.After(l.counted) {
+		s.Held[l.at] += now.Sub(l.counted)
+	}
+	return s
+}
+
+// AccountState is one account's part of a Snapshot; those of users and sessions
+// are too many for it.
+type AccountState struct {
+	Scope        Scope
+	Tenant, Name string // Name is the model or the key
+	Span         Span
+	Limit        int64 // micro-dollars, in force now
+	Used, Held   int64
+	PerMinute    int64 // spent in the last minute
+	Alarm        Alarm
+	Level        int           // of the ladder, that it asks for
+	Lasts        time.Duration // until the limit is reached at that rate; the largest duration if never
+}
+
+// accountStates are all limits of all accounts, but for users and sessions.
+func (c *Controller) accountStates(now time.Time) (list []AccountState) {
+	c.eachAccount(func(a *account) {
+		a.current(now)
+		if a.scope == ScopeUser || a.scope == ScopeSession {
+			return
+		}
+		for i := range a.limits {
+			l := &a.limits[i]
+			if l.pace || l.most == 0 || a.scope == ScopeModel && l.purse.Sum(now)+a.held == 0 {
+				continue // a pair of tenant and model that never came is not told of
+			}
+			list = append(list, AccountState{
+				Scope: a.scope, Tenant: a.tenant, Name: a.name, Span: l.span, Limit: l.most, Used: l.purse.Sum(now), Held: a.held,
+				PerMinute: a.last.Sum(now), Alarm: a.alarm, Level: int(a.level), Lasts: a.lasts(now, l),
+			})
+		}
+	})
+	return list
+}
+
+// MoneyState is what is held of budgets by all accounts, and how much of that
+// belongs to requests that are alive: less would be a leak.
+type MoneyState struct {
+	Held, Alive int64 // micro-dollars, summed over the accounts of each request
+	Forgotten   int64 // accounts of users and sessions that had to give way
+}
+
+func (c *Controller) moneyState() (s MoneyState) {
+	c.eachAccount(func(a *account) { s.Held += a.held })
+	for _, k := range c.calls {
+		for _, a := range k.hold.payers {
+			if a != nil {
+				s.Alive += k.hold.amount.likely
+			}
+		}
+	}
+	for _, t := range c.tenants {
+		for _, x := range []*accounts{t.keys, t.users, t.sessions} {
+			if x != nil {
+				s.Forgotten += x.forgotten
+			}
+		}
+	}
+	return s
+}
+
+// QueueState is one class of a pool.
+type QueueState struct {
+	Waiting int
+	Running int
+	Bytes   int64         // held by what waits
+	Work    time.Duration // predicted slot time of what waits
+}
+
+// TenantState is one tenant's part of a Snapshot.
+type TenantState struct {
+	Name       string
+	Active     int // waiting or running
+	Waiting    int
+	Distrusted bool // predictions are not believed for it at the moment, in some pool
+}
+
+// Snapshot reads the state.
+func (c *Controller) Snapshot(now time.Time) Snapshot {
+	var s Snapshot
+	for _, p := range c.pools {
+		if p.retired && len(p.running)+p.waiting() == 0 {
+			continue
+		}
+		state := PoolState{
+			Model: p.policy.Name, Slots: p.slots, Running: len(p.running), Bytes: p.waitingBytes(),
+			Mean: p.service.Mean(), Factor: p.service.Factor(), Brownout: p.service.Slow(), Rungs: p.rungStates(now),
+		}
+		for class := range p.levels {
+			state.Levels[class] = p.levels[class].state(now)
+		}
+		for class, q := range p.queues {
+			state.Classes[class] = QueueState{Waiting: q.Len(), Bytes: q.Bytes(), Work: p.service.Slots(time.Duration(q.Work()))}
+		}
+		for _, k := range p.running {
+			state.Classes[k.lane.class].Running++
+		}
+		s.Pools = append(s.Pools, state)
+		for _, d := range p.deployments {
+			s.Deployments = append(s.Deployments, d.state(now))
+		}
+	}
+	for _, t := range c.tenants {
+		state := TenantState{Name: t.policy.Name, Active: t.active}
+		for _, m := range t.members {
+			if m != nil {
+				state.Waiting += m.waiting
+				state.Distrusted = state.Distrusted || now.Before(m.distrust)
+			}
+		}
+		s.Tenants = append(s.Tenants, state)
+	}
+	s.Accounts, s.Money = c.accountStates(now), c.moneyState()
+	slices.SortFunc(s.Tenants, func(a, b TenantState) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// Allowance is how much of a tenant's own limit is left.
+type Allowance struct {
+	Limit, Remaining int64         // Limit 0: no such limit
+	Reset            time.Duration // until all of it is back
+}
+
+// Quota is the tenant's own limits for a model, what is reserved taken as used.
+func (c *Controller) Quota(now time.Time, tenant, model string) (requests, tokens Allowance) {
+	t, p := c.tenants[tenant], c.poolOf(model)
+	if t == nil || p == nil || p.index >= len(t.members) || t.members[p.index] == nil {
+		return
+	}
+	m := t.members[p.index]
+	return allowance(now, m.requests), allowance(now, m.tokens)
+}
+
+func allowance(now time.Time, w *meter.Window) Allowance {
+	if w == nil || w.Limit() == 0 {
+		return Allowance{}
+	}
+	return Allowance{w.Limit(), max(w.Limit()-w.Used(now), 0), w.Empty(now)}
+}
+
+// Depth is how many requests of a class wait for a model.
+func (c *Controller) Depth(model string, class Class) int {
+	if p := c.poolOf(model); p != nil && class < NumClasses {
+		return p.queues[class].Len()
+	}
+	return 0
+}
