@@ -85,6 +85,26 @@ func (a *answer) appendLogprobs(dst []byte, choice, from, to int) []byte {
 	return a.job.appendLegacyLogprobs(dst, choice, from, to)
 }
 
+// thought is what a model says that it thought.
+const thought = "The caller wants an answer, so I look for one."
+
+// appendMore appends the tool calls in parallel with the first, as list items of
+// which a comma comes first.
+func (a *answer) appendMore(dst []byte, choice int) []byte {
+	for i, c := range a.call.more {
+		dst = strconv.AppendInt(append(dst, `,{"index":`...), int64(i+1), 10)
+		dst = a.appendMoreID(append(dst, `,"id":"`...), "call_", choice, i)
+		dst = gjson.AppendJSONString(append(dst, `","type":"function","function":{"name":`...), c.name)
+		dst = append(gjson.AppendJSONString(append(dst, `,"arguments":`...), c.args), "}}"...)
+	}
+	return dst
+}
+
+// appendMoreID appends the id of call i of those in parallel with the first.
+func (a *answer) appendMoreID(dst []byte, prefix string, choice, i int) []byte {
+	return strconv.AppendInt(append(appendHex(append(dst, prefix...), a.job.id+uint64(choice)), 'p'), int64(i+1), 10)
+}
+
 // appendToolCall appends a tool call with the given arguments; only the first
 // delta of a stream names the call.
 func (a *answer) appendToolCall(dst []byte, choice int, named bool, args string) []byte {
@@ -170,6 +190,13 @@ func (a *answer) begin(out *output) error {
 		}
 	}
 	for choice := range a.job.outs {
+		if a.call.thinks {
+			a.buf = gjson.AppendJSONString(append(a.openChunk(a.buf[:0], choice), `"delta":{"role":"assistant","content":null,"reasoning_content":`...), thought)
+			a.buf = a.closeChunk(append(a.buf, `},"logprobs":null,"finish_reason":null}]`...))
+			if err := out.event("", a.buf); err != nil {
+				return err
+			}
+		}
 		a.buf = a.appendRole(a.buf[:0], choice)
 		if err := out.event("", a.buf); err != nil {
 			return err
@@ -184,6 +211,15 @@ func (a *answer) delta(out *output, choice, from, to int) error {
 }
 
 func (a *answer) end(out *output, choice int, work []byte) error {
+	if len(a.call.more) > 0 {
+		b := append(a.openChunk(nil, choice), `"delta":{"tool_calls":[`...)
+		at := len(b)
+		b = a.appendMore(b, choice)
+		b = append(b[:at], b[at+1:]...) // no comma before the first
+		if err := out.event("", a.closeChunk(append(b, `]},"logprobs":null,"finish_reason":null}]`...))); err != nil {
+			return err
+		}
+	}
 	if a.fault.fault != NoFinish {
 		if err := out.event("", a.appendFinish(nil, choice, work)); err != nil {
 			return err
@@ -211,14 +247,24 @@ func (a *answer) appendChoice(dst []byte, choice int) []byte {
 	case a.call.route == completions:
 		dst = append(a.appendText(append(dst, `,"text":"`...), choice, 0, out), '"')
 	case a.call.toolName != "":
-		dst = append(dst, `,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":`...)
-		dst = append(a.appendToolCall(dst, choice, true, a.call.toolArgs), '}')
+		dst = a.appendThought(append(dst, `,"message":{"role":"assistant",`...))
+		dst = a.appendToolCall(append(dst, `"content":null,"refusal":null,"tool_calls":`...), choice, true, a.call.toolArgs)
+		dst = append(a.appendMore(dst[:len(dst)-1], choice), "]}"...)
 	default:
-		dst = a.appendText(append(dst, `,"message":{"role":"assistant","content":"`...), choice, 0, out)
+		dst = a.appendThought(append(dst, `,"message":{"role":"assistant",`...))
+		dst = a.appendText(append(dst, `"content":"`...), choice, 0, out)
 		dst = append(dst, `","refusal":null,"annotations":[]}`...)
 	}
 	dst = a.appendLogprobs(append(dst, `,"logprobs":`...), choice, 0, out)
 	return append(append(append(dst, `,"finish_reason":`...), a.finish(choice)...), '}')
+}
+
+// appendThought appends the member with thoughts, if there are any.
+func (a *answer) appendThought(dst []byte) []byte {
+	if !a.call.thinks {
+		return dst
+	}
+	return append(gjson.AppendJSONString(append(dst, `"reasoning_content":`...), thought), ',')
 }
 
 // appendEmbeddings appends the answer of the embeddings route up to its data.

@@ -35,9 +35,11 @@ type call struct {
 	maxTokens    int // the caller's limit; 0 for none
 	logprobs     bool
 	topLogprobs  int
-	toolName     string // answer with a call of this tool; empty for text
-	toolArgs     string // its arguments, JSON
-	inputs       int    // embeddings asked for
+	toolName     string     // answer with a call of this tool; empty for text
+	toolArgs     string     // its arguments, JSON
+	more         []toolCall // in parallel with it
+	thinks       bool       // it was asked to
+	inputs       int        // embeddings asked for
 	dimensions   int
 	base64       bool
 	fault        string // metadata.mock_fault, or labels.mock_fault
@@ -95,6 +97,10 @@ func parseCall(at endpoint, body []byte) (call, error) {
 			toolChoice = v
 		case "messages":
 			list = v
+		case "thinking":
+			c.thinks = v.Get("type").Str == "enabled" || v.Get("type").Str == "adaptive"
+		case "reasoning_effort":
+			c.thinks = v.Str != "" && v.Str != "none"
 		case "prompt", "input":
 			var texts int
 			texts, c.inputTokens = countInput(v)

@@ -24,7 +24,7 @@ type form interface {
 func (a *answer) form() form {
 	switch a.call.route {
 	case messages:
-		return &message{a}
+		return &message{answer: a}
 	case responses:
 		return &response{answer: a}
 	case generate:
@@ -98,20 +98,46 @@ func (c *call) choose(p prompt) {
 }
 
 // wish makes the answer a call of a tool that is offered: its name, and perhaps
-// its arguments. It says whether there is such a tool.
+// its arguments. Behind them further calls may be wished for, "call:<name>" each,
+// which chat completions and messages make in parallel. It says whether there is
+// such a tool.
 func (c *call) wish(text string) bool {
+	first, rest, ok := c.wished(text)
+	if !ok {
+		return false
+	}
+	c.toolName, c.toolArgs = first.name, first.args
+	for c.route == chat || c.route == messages {
+		_, next, more := strings.Cut(rest, "call:")
+		if !more {
+			break
+		}
+		var also toolCall
+		if also, rest, ok = c.wished(next); !ok {
+			break
+		}
+		c.more = append(c.more, also)
+	}
+	return true
+}
+
+// toolCall is one call of a tool, with its arguments as JSON.
+type toolCall struct{ name, args string }
+
+// wished is the call that a text begins with, and what follows it.
+func (c *call) wished(text string) (w toolCall, rest string, ok bool) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	name, _, _ = strings.Cut(name, "\n")
 	for _, t := range c.prompt.tools {
 		if t.name != name || c.prompt.answered {
 			continue
 		}
-		c.toolName, c.toolArgs = name, string(appendSample(nil, t.schema, 0))
+		w = toolCall{name, string(appendSample(nil, t.schema, 0))}
 		var args json.RawMessage // the first value; more text may follow
-		if json.NewDecoder(strings.NewReader(rest)).Decode(&args) == nil && args[0] == '{' {
-			c.toolArgs = string(args)
+		if d := json.NewDecoder(strings.NewReader(rest)); d.Decode(&args) == nil && args[0] == '{' {
+			w.args, rest = string(args), rest[d.InputOffset():]
 		}
-		return true
+		return w, rest, true
 	}
-	return false
+	return toolCall{}, "", false
 }

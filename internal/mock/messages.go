@@ -10,7 +10,10 @@ import (
 )
 
 // message words an answer of Anthropic's messages.
-type message struct{ *answer }
+type message struct {
+	*answer
+	first int // the index of the block that is streamed, behind what was thought
+}
 
 // parseMessages reads a request for messages.
 func (c *call) parseMessages(root gjson.Result) error {
@@ -76,10 +79,32 @@ func (m *message) appendToolUse(dst []byte) []byte {
 	return append(dst, `,"input":`...)
 }
 
+// appendMoreUse appends call i of those in parallel with the first, up to its
+// input.
+func (m *message) appendMoreUse(dst []byte, i int) []byte {
+	dst = m.appendMoreID(append(dst, `{"type":"tool_use","id":"`...), "toolu_", 0, i)
+	dst = gjson.AppendJSONString(append(dst, `","name":`...), m.call.more[i].name)
+	return append(dst, `,"input":`...)
+}
+
+// signature is what the thoughts of a model are signed with.
+func signature(model string) string { return "mock." + model + "." }
+
+func (m *message) appendSignature(dst []byte) []byte {
+	return gjson.AppendJSONString(dst, signature(m.call.model)+string(appendHex(nil, m.job.id)))
+}
+
 func (m *message) whole(dst []byte, _ time.Time, work []byte) []byte {
 	dst = m.appendHead(dst)
+	if m.call.thinks {
+		dst = gjson.AppendJSONString(append(dst, `{"type":"thinking","thinking":`...), thought)
+		dst = append(m.appendSignature(append(dst, `,"signature":`...)), "},"...)
+	}
 	if m.call.toolName != "" {
 		dst = append(append(m.appendToolUse(dst), m.call.toolArgs...), '}')
+		for i, c := range m.call.more {
+			dst = append(append(m.appendMoreUse(append(dst, ','), i), c.args...), '}')
+		}
 	} else {
 		dst = append(m.appendText(append(dst, `{"type":"text","text":"`...), 0, 0, m.job.outs[0]), `"}`...)
 	}
@@ -94,7 +119,21 @@ func (m *message) begin(out *output) error {
 	if err := out.event("message_start", append(b, "}}"...)); err != nil {
 		return err
 	}
-	b = append(b[:0], `{"type":"content_block_start","index":0,"content_block":`...)
+	if m.call.thinks {
+		err := m.block(out, 0, func(dst []byte) []byte { return append(dst, `{"type":"thinking","thinking":"","signature":""}`...) },
+			func(dst []byte) []byte {
+				return append(gjson.AppendJSONString(append(dst, `{"type":"thinking_delta","thinking":`...), thought), '}')
+			},
+			func(dst []byte) []byte {
+				return append(m.appendSignature(append(dst, `{"type":"signature_delta","signature":`...)), '}')
+			})
+		if err != nil {
+			return err
+		}
+		m.first = 1
+	}
+	b = m.appendIndex(b[:0], "content_block_start", m.first)
+	b = append(b, `,"content_block":`...)
 	if m.call.toolName != "" {
 		b = append(m.appendToolUse(b), "{}}}"...)
 	} else {
@@ -107,8 +146,30 @@ func (m *message) begin(out *output) error {
 	return out.event("ping", []byte(`{"type":"ping"}`))
 }
 
+// appendIndex appends an event of a block up to its index.
+func (m *message) appendIndex(dst []byte, event string, index int) []byte {
+	dst = append(append(append(dst, `{"type":"`...), event...), `","index":`...)
+	return strconv.AppendInt(dst, int64(index), 10)
+}
+
+// block writes a block that comes at once: how it begins, and its deltas.
+func (m *message) block(out *output, index int, begin func([]byte) []byte, deltas ...func([]byte) []byte) error {
+	b := begin(append(m.appendIndex(m.buf[:0], "content_block_start", index), `,"content_block":`...))
+	if err := out.event("content_block_start", append(b, '}')); err != nil {
+		return err
+	}
+	for _, delta := range deltas {
+		b = delta(append(m.appendIndex(b[:0], "content_block_delta", index), `,"delta":`...))
+		if err := out.event("content_block_delta", append(b, '}')); err != nil {
+			return err
+		}
+	}
+	m.buf = append(m.appendIndex(b[:0], "content_block_stop", index), '}')
+	return out.event("content_block_stop", m.buf)
+}
+
 func (m *message) delta(out *output, _, from, to int) error {
-	b := append(m.buf[:0], `{"type":"content_block_delta","index":0,"delta":`...)
+	b := append(m.appendIndex(m.buf[:0], "content_block_delta", m.first), `,"delta":`...)
 	if m.call.toolName != "" {
 		b = gjson.AppendJSONString(append(b, `{"type":"input_json_delta","partial_json":`...), m.args(from, to))
 		b = append(b, "}}"...)
@@ -120,8 +181,18 @@ func (m *message) delta(out *output, _, from, to int) error {
 }
 
 func (m *message) end(out *output, _ int, work []byte) error {
-	if err := out.event("content_block_stop", []byte(`{"type":"content_block_stop","index":0}`)); err != nil {
+	m.buf = append(m.appendIndex(m.buf[:0], "content_block_stop", m.first), '}')
+	if err := out.event("content_block_stop", m.buf); err != nil {
 		return err
+	}
+	for i, c := range m.call.more {
+		err := m.block(out, m.first+1+i, func(dst []byte) []byte { return append(m.appendMoreUse(dst, i), "{}}"...) },
+			func(dst []byte) []byte {
+				return append(gjson.AppendJSONString(append(dst, `{"type":"input_json_delta","partial_json":`...), c.args), '}')
+			})
+		if err != nil {
+			return err
+		}
 	}
 	if m.fault.fault != NoFinish {
 		b := append(append(m.buf[:0], `{"type":"message_delta","delta":{"stop_reason":`...), m.stop()...)

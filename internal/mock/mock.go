@@ -204,6 +204,13 @@ func (s *Server) infer(at endpoint, w http.ResponseWriter, r *http.Request) {
 		at.dialect.writeError(w, 404, "The model `"+call.model+"` does not exist.", "invalid_request_error", "model_not_found")
 		return
 	}
+	if s.settings.Strict {
+		if bad := strict(at.route, call.model, body); bad != "" {
+			at.dialect.writeError(w, 400, bad, "invalid_request_error", "invalid_request")
+			return
+		}
+	}
+	call.thinks = call.thinks && s.settings.Thoughts
 	if asked := r.Header.Get(FaultHeader); asked != "" {
 		call.fault = asked
 	}

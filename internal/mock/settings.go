@@ -58,6 +58,14 @@ type Settings struct {
 	// Default: every name is accepted.
 	Models []string `help:"Models offered; any other name is a 404. Empty accepts every name."`
 
+	// Strict refuses conversations as the providers do: calls of tools without
+	// their results, results without their calls, thoughts that another model has
+	// signed. Default false: what was said before is only counted.
+	Strict bool `help:"Refuse conversations whose calls, results and thoughts do not fit together, as providers do."`
+	// Thoughts are shown by answers to requests that ask for thinking: signed in
+	// messages, as reasoning_content in chat completions.
+	Thoughts bool `help:"Show thoughts where a request asks for thinking."`
+
 	// Faults are faults by probability, "429=0.1,reset=0.05": a fault as in the
 	// x-mock-fault header, "=", the share of requests. The shares add up to at
 	// most 1.
