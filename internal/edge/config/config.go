@@ -56,6 +56,8 @@ type Config struct {
 	Tenants []Tenant `yaml:"tenants"`
 	// Where the use and cost of each request is kept.
 	Ledger Ledger `yaml:"ledger"`
+	// Who may look at the gateway and change it.
+	Admin Admin `yaml:"admin"`
 	// What is logged.
 	Log Log `yaml:"log"`
 	// What a simulated run needs beside the rest. The running gateway ignores it.
@@ -124,6 +126,7 @@ func (c *Config) setDefaults() {
 	c.Retry.setDefaults()
 	c.ScaleUp.setDefaults()
 	c.Ledger.setDefaults()
+	c.Admin.setDefaults()
 	c.Log.Level = LevelInfo
 }
 
@@ -199,6 +202,7 @@ func (c *Config) check(d *document) {
 		c.checkTenants(d)
 	}
 	c.keys = newKeys(c.Tenants)
+	c.checkAdmin(d)
 	c.checkBudgets(d)
 	if prices != nil {
 		c.asOf = prices.AsOf
@@ -267,6 +271,7 @@ func (c *Config) Restart(old *Config) []string {
 		{"ops", c.Ops != old.Ops},
 		{"limits.headers", c.Limits.Headers != old.Limits.Headers},
 		{"ledger", c.Ledger != old.Ledger},
+		{"admin.directory", c.Admin.Directory != old.Admin.Directory},
 	} {
 		if s.changed {
 			names = append(names, s.name)

@@ -47,6 +47,8 @@ var docSections = map[string]struct {
 	"tenants[]":                              {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
 	"tenants[].limits":                       {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
 	"ledger":                                 {reflect.TypeFor[Ledger](), []any{"ledger"}},
+	"admin":                                  {reflect.TypeFor[Admin](), []any{"admin"}},
+	"admin.tokens[]":                         {reflect.TypeFor[AdminToken](), []any{"admin", "tokens", 0}},
 	"log":                                    {reflect.TypeFor[Log](), []any{"log"}},
 	"simulation":                             {reflect.TypeFor[Simulation](), []any{"simulation"}},
 	"simulation.upstreams.<name>":            {reflect.TypeFor[SimulatedUpstream](), []any{"simulation", "upstreams", "chat"}},
@@ -64,6 +66,7 @@ retry: {failover: {}}
 scale_up: {webhook: http://h/}
 tenants: [{name: t, keys: [{hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}], limits: {}, budgets: {}, models: {chat: {}}}]
 ledger: {}
+admin: {tokens: [{name: o, hash: "sha256:0000000000000000000000000000000000000000000000000000000000000001"}]}
 log: {}
 simulation: {upstreams: {chat: {}}, callers: [{}]}
 `
