@@ -27,6 +27,7 @@ var mayImport = []struct {
 }{
 	{"cmd/*", []string{"internal/*", "internal/edge/*", "internal/core/*"}},
 	{"bench/*", []string{"bench/child", "internal/*", "internal/edge/*", "internal/core/*"}},
+	{"internal/ops", []string{"internal/gateway", "internal/edge/*", "internal/core/admit"}},
 	{"internal/gateway", []string{"internal/edge/*", "internal/core/*"}},
 	{"internal/sim", []string{"internal/edge/config", "internal/core/*"}}, // never I/O
 	{"internal/edge/upstream", []string{"internal/edge/wire", "internal/core/admit"}},
@@ -262,6 +263,8 @@ func TestPlanted(t *testing.T) {
 		{"its tests do", "internal/gateway/x_test.go", `package p; import _ "github.com/spillway-llm/spillway/internal/mock"`, ""},
 		{"the mock imports wire", "internal/mock/x_test.go", `package p; import _ "github.com/spillway-llm/spillway/internal/edge/wire"`, "may not import internal/edge/wire"},
 		{"load imports the mock", "internal/load/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/mock"`, "may not import internal/mock"},
+		{"the gateway imports its operators", "internal/gateway/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/ops"`, "may not import internal/ops"},
+		{"operators import the gateway", "internal/ops/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/gateway"`, ""},
 		{"a package nobody placed", "internal/stuff/x.go", doc + `package p`, "no place in the layout"},
 
 		{"lock", "internal/core/admit/x.go", doc + `package p; import _ "sync"`, "may not import sync"},
