@@ -33,6 +33,9 @@ func (x *exchange) admit() {
 				last = refusal(d, x.record.Tenant, x.record.AskedModel)
 			}
 			x.record.Outcome = telemetry.Refused
+			if x.asked != nil {
+				x.g.refused.keep(x.g.gate, x.record.ID, x.asked, d)
+			}
 			x.verdict(d.Verdict.String())
 			x.fail(last)
 			return
@@ -42,7 +45,7 @@ func (x *exchange) admit() {
 			return
 		case admit.Run:
 			x.become(d)
-			x.slot = x.id
+			x.asked, x.slot = nil, x.id
 			o, e := x.attempt(d)
 			x.slot = 0
 			var again bool
@@ -64,7 +67,7 @@ func (x *exchange) offer() <-chan admit.Decision {
 	req := x.request()
 	var next <-chan admit.Decision
 	x.decision, next = g.gate.Offer(&req)
-	x.id = req.ID
+	x.id, x.asked = req.ID, &req
 	x.decided(&x.decision)
 	x.quotaHeaders()
 	return next
