@@ -79,6 +79,8 @@ func (s *Surface) routes() []route {
 		{"GET /admin/v1/session", toLook, s.whoAmI},
 		{"DELETE /admin/v1/session", toLook, s.logOut},
 		{"GET /admin/v1/upstreams", toLook, s.upstreams},
+		{"GET /admin/v1/refusals", toLook, s.refusals},
+		{"POST /admin/v1/explain", toLook, s.explain},
 	}
 }
 
