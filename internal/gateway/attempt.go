@@ -67,7 +67,11 @@ func (x *exchange) offer() <-chan admit.Decision {
 	req := x.request()
 	var next <-chan admit.Decision
 	x.decision, next = g.gate.Offer(&req)
-	x.id, x.asked = req.ID, &req
+	x.id = req.ID
+	if v := x.decision.Verdict; v == admit.Reject || v == admit.Queue {
+		kept := req // most requests run at once: they pay nothing for it
+		x.asked = &kept
+	}
 	x.decided(&x.decision)
 	x.quotaHeaders()
 	return next

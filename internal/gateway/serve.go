@@ -60,7 +60,7 @@ type exchange struct {
 	cancel context.CancelCauseFunc
 
 	id       admit.ID       // in the core; zero before the offer
-	asked    *admit.Request // as it was offered; nil once it was sent
+	asked    *admit.Request // as it was offered; nil if it runs
 	decision admit.Decision // the last one
 	record   telemetry.Record
 	intent   wire.Intent
