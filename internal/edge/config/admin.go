@@ -7,24 +7,19 @@ import (
 	"strings"
 )
 
-// Admin says who may look at the gateway and change it, on the listener for
-// operators.
+// Admin says who may use the listener for operators.
 type Admin struct {
 	// The tokens that operators send. Default none: everybody on this machine may look, and nobody may change anything.
 	Tokens []AdminToken `yaml:"tokens"`
-	// Whether settings may be changed while the gateway runs, over what this file says: allow, or deny to have them in this file only. Default allow.
-	Changes Changes `yaml:"changes"`
-	// Directory of this gateway alone, for the changes that were made while it ran and the list of who made them. It is made when it is needed. Default spillway-data, from where the gateway is started. A change needs a restart.
-	Directory string `yaml:"directory"`
 }
 
 // AdminToken is what one operator, or one program of theirs, shows.
 type AdminToken struct {
-	// Who it belongs to, as in the list of changes. Unique.
+	// Who it belongs to. Unique.
 	Name string `yaml:"name" jsonschema:"required"`
 	// The hash of the token, as printed by spillway check --hash-key. The token is a long random word, as openssl rand -hex 32 makes one.
 	Hash string `yaml:"hash" jsonschema:"required"`
-	// viewer to look, or admin to change settings too. Default viewer.
+	// viewer to look, or admin to change things too, where a path does so. Default viewer.
 	Role Role `yaml:"role"`
 }
 
@@ -40,18 +35,6 @@ func (r Role) String() string { return string(r) }
 
 func (Role) choices() []string { return []string{string(RoleViewer), string(RoleAdmin)} }
 
-// Changes says whether settings may be changed while the gateway runs.
-type Changes string
-
-const (
-	ChangesAllow Changes = "allow"
-	ChangesDeny  Changes = "deny" // the file owns everything
-)
-
-func (c Changes) String() string { return string(c) }
-
-func (Changes) choices() []string { return []string{string(ChangesAllow), string(ChangesDeny)} }
-
 // Lookup finds whose token it is. All hashes are compared, in constant time.
 func (a *Admin) Lookup(token string) (t AdminToken, ok bool) {
 	sum := sha256.Sum256([]byte(token))
@@ -63,15 +46,10 @@ func (a *Admin) Lookup(token string) (t AdminToken, ok bool) {
 	return t, ok
 }
 
-func (a *Admin) setDefaults() { a.Changes, a.Directory = ChangesAllow, "spillway-data" }
-
 func (t *AdminToken) setDefaults() { t.Role = RoleViewer }
 
 // checkAdmin never repeats what stands for a hash: it may be the token.
 func (c *Config) checkAdmin(d *document) {
-	if c.Admin.Directory == "" {
-		d.fail("admin.directory", "is empty; leave it out for spillway-data, or write admin: {changes: deny}")
-	}
 	for i := range c.Admin.Tokens {
 		t, path := &c.Admin.Tokens[i], index("admin.tokens", i)
 		t.Hash = strings.ToLower(t.Hash)
