@@ -22,6 +22,7 @@ import (
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/gateway"
 	"github.com/spillway-llm/spillway/internal/mock"
+	"github.com/spillway-llm/spillway/internal/ops"
 )
 
 const key = "sk-compat-key-of-the-team"
@@ -121,16 +122,17 @@ tenants:
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(c, gateway.Options{Log: telemetry.NewLogger(io.Discard)})
+	log := telemetry.NewLogger(io.Discard)
+	g, err := gateway.New(c, gateway.Options{Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Close)
-	public, ops := httptest.NewServer(g.Handler()), httptest.NewServer(g.Ops())
-	t.Cleanup(ops.Close)
+	public, operators := httptest.NewServer(g.Handler()), httptest.NewServer(ops.New(g, ops.Options{Loopback: true, Log: log.Slog()}))
+	t.Cleanup(operators.Close)
 	t.Cleanup(public.Close)
 	t.Cleanup(public.CloseClientConnections)
-	r.url, r.ops = public.URL+"/v1", ops.URL
+	r.url, r.ops = public.URL+"/v1", operators.URL
 	r.client = r.dial(key)
 	return r
 }

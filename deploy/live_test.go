@@ -23,6 +23,7 @@ import (
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/gateway"
 	"github.com/spillway-llm/spillway/internal/mock"
+	control "github.com/spillway-llm/spillway/internal/ops"
 )
 
 // site is a gateway of two models, one of them without a price, before a model
@@ -72,7 +73,7 @@ func startGateway(t *testing.T) (public, ops string) {
 	callers, operators := listen(t), listen(t)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- g.Serve(ctx, callers, operators) }()
+	go func() { served <- g.Serve(ctx, callers, operators, control.New(g, control.Options{Loopback: true, Log: log.Slog()})) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {

@@ -27,7 +27,8 @@ var mayImport = []struct {
 }{
 	{"cmd/*", []string{"internal/*", "internal/edge/*", "internal/core/*"}},
 	{"bench/*", []string{"bench/child", "internal/*", "internal/edge/*", "internal/core/*"}},
-	{"deploy", []string{"internal/gateway", "internal/mock", "internal/edge/*", "internal/core/admit"}}, // tests alone
+	{"deploy", []string{"internal/gateway", "internal/ops", "internal/mock", "internal/edge/*", "internal/core/admit"}}, // tests alone
+	{"internal/ops", []string{"internal/gateway", "internal/edge/*", "internal/core/admit"}},
 	{"internal/gateway", []string{"internal/edge/*", "internal/core/*"}},
 	{"internal/sim", []string{"internal/edge/config", "internal/core/*"}}, // never I/O
 	{"internal/edge/upstream", []string{"internal/edge/wire", "internal/core/admit"}},
@@ -264,6 +265,8 @@ func TestPlanted(t *testing.T) {
 		{"the mock imports wire", "internal/mock/x_test.go", `package p; import _ "github.com/spillway-llm/spillway/internal/edge/wire"`, "may not import internal/edge/wire"},
 		{"load imports the mock", "internal/load/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/mock"`, "may not import internal/mock"},
 		{"the tests of deploy import the gateway", "deploy/x_test.go", `package p; import _ "github.com/spillway-llm/spillway/internal/gateway"`, ""},
+		{"the gateway imports its operators", "internal/gateway/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/ops"`, "may not import internal/ops"},
+		{"operators import the gateway", "internal/ops/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/gateway"`, ""},
 		{"a package nobody placed", "internal/stuff/x.go", doc + `package p`, "no place in the layout"},
 
 		{"lock", "internal/core/admit/x.go", doc + `package p; import _ "sync"`, "may not import sync"},

@@ -20,6 +20,7 @@ import (
 	"github.com/spillway-llm/spillway/internal/gateway"
 	"github.com/spillway-llm/spillway/internal/load"
 	"github.com/spillway-llm/spillway/internal/mock"
+	"github.com/spillway-llm/spillway/internal/ops"
 )
 
 type demoCmd struct {
@@ -124,7 +125,8 @@ tenants:
 	if err != nil {
 		return "", nil, err
 	}
-	g, err := gateway.New(cfg, gateway.Options{Log: telemetry.NewLogger(io.Discard)})
+	log := telemetry.NewLogger(io.Discard)
+	g, err := gateway.New(cfg, gateway.Options{Log: log})
 	if err != nil {
 		return "", nil, err
 	}
@@ -133,7 +135,7 @@ tenants:
 		g.Close()
 		return "", nil, err
 	}
-	ops, err := net.Listen("tcp", "127.0.0.1:0")
+	operators, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		public.Close()
 		g.Close()
@@ -141,7 +143,9 @@ tenants:
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1)
-	go func() { served <- g.Serve(ctx, public, ops) }()
+	go func() {
+		served <- g.Serve(ctx, public, operators, ops.New(g, ops.Options{Loopback: true, Log: log.Slog()}))
+	}()
 	return "http://" + public.Addr().String() + "/v1", func() error {
 		cancel()
 		defer g.Close()

@@ -26,6 +26,7 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" help:"Tell a fresh decision core what a gateway recorded, and check that it decides the same."`
 	Demo    demoCmd    `cmd:"" help:"Run the same overload with and without the gateway, and compare."`
 	Usage   usageCmd   `cmd:"" help:"Sum up what requests used and cost, from the ledger of a gateway."`
+	Explain explainCmd `cmd:"" help:"Ask a running gateway why it decides on a request as it does, and what would change that."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

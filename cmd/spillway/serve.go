@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/gateway"
 	"github.com/spillway-llm/spillway/internal/mock"
+	"github.com/spillway-llm/spillway/internal/ops"
 )
 
 type serveCmd struct {
@@ -95,11 +96,11 @@ func (c *serveCmd) Run(ctx context.Context) error {
 		return usageError{err}
 	}
 	defer g.Close()
-	public, ops, err := c.listen(cfg)
+	public, operators, err := c.listen(cfg)
 	if err != nil {
 		return err
 	}
-	log.Info("spillway serves", "listen", public.Addr().String(), "ops", ops.Addr().String(), "version", version)
+	log.Info("spillway serves", "listen", public.Addr().String(), "ops", operators.Addr().String(), "version", version)
 	if cfg.Open() {
 		log.Warn("no tenants are configured: every caller on this machine is served, and none needs a key")
 	}
@@ -109,7 +110,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go c.reload(ctx, g, log, changed)
-	return g.Serve(ctx, public, ops)
+	return g.Serve(ctx, public, operators, ops.New(g, ops.Options{Loopback: loopback(operators.Addr().String()), Log: log}))
 }
 
 func openLedger(ctx context.Context, c *config.Config, log *slog.Logger) (*store.Ledger, error) {
@@ -131,7 +132,7 @@ func (c *serveCmd) load() (*config.Config, error) {
 	return config.Load(c.Config)
 }
 
-func (c *serveCmd) listen(cfg *config.Config) (public, ops net.Listener, err error) {
+func (c *serveCmd) listen(cfg *config.Config) (public, operators net.Listener, err error) {
 	addr, opsAddr := cfg.Listen, cfg.Ops
 	if c.Listen != "" {
 		addr = c.Listen
@@ -145,11 +146,11 @@ func (c *serveCmd) listen(cfg *config.Config) (public, ops net.Listener, err err
 	if public, err = net.Listen("tcp", addr); err != nil {
 		return nil, nil, fmt.Errorf("listen for callers: %w", err)
 	}
-	if ops, err = net.Listen("tcp", opsAddr); err != nil {
+	if operators, err = net.Listen("tcp", opsAddr); err != nil {
 		public.Close()
 		return nil, nil, fmt.Errorf("listen for operators: %w", err)
 	}
-	return public, ops, nil
+	return public, operators, nil
 }
 
 func loopback(addr string) bool {

@@ -35,6 +35,9 @@ func (x *exchange) admit() {
 				last = refusal(d, x.record.Tenant, x.record.AskedModel)
 			}
 			x.record.Outcome = telemetry.Refused
+			if x.asked != nil {
+				x.g.refused.keep(x.g.gate, x.record.ID, x.asked, d)
+			}
 			x.verdict(d.Verdict.String())
 			x.fail(last)
 			return
@@ -45,6 +48,7 @@ func (x *exchange) admit() {
 			return
 		case admit.Run:
 			x.become(d)
+			x.asked = nil
 			o, e := x.attempt(d)
 			x.held = 0
 			now, more, again := x.g.gate.Finish(x.id, o)
@@ -69,6 +73,10 @@ func (x *exchange) offer() <-chan admit.Decision {
 	var next <-chan admit.Decision
 	x.decision, next = g.gate.Offer(&req)
 	x.id, x.held = req.ID, req.ID
+	if v := x.decision.Verdict; v == admit.Reject || v == admit.Queue {
+		kept := req // most requests run at once: they pay nothing for it
+		x.asked = &kept
+	}
 	x.decided(&x.decision)
 	x.quotaHeaders()
 	return next

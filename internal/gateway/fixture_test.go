@@ -241,7 +241,7 @@ func start(t *testing.T, conf string, upstream any, n *wires, public, ops, far n
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
-	go func() { r.served <- r.g.Serve(ctx, public, ops) }()
+	go func() { r.served <- r.g.Serve(ctx, public, ops, operators(r.g)) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-r.served; err != nil {

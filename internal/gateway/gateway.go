@@ -55,6 +55,7 @@ type Gateway struct {
 
 	tokens   *wire.Estimator // of the input, by model
 	lag      upstream.Lag    // of this process's own scheduling
+	refused  refusals
 	hooks    *hooks
 	ledger   *store.Ledger
 	answers  *answers.Cache

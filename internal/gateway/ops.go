@@ -1,68 +1,59 @@
 package gateway
 
 import (
-	"net/http"
+	"io"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/config"
 )
 
-// Ops is the surface for operators: health, readiness, metrics, the last
-// events of the core. It belongs on a listener of its own.
-func (g *Gateway) Ops() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", g.health)
-	mux.HandleFunc("GET /readyz", g.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(g.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
-	mux.HandleFunc("GET /admin/v1/upstreams", g.upstreams)
-	mux.HandleFunc("GET /debug/events", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/jsonl")
-		if err := g.gate.Dump(w); err != nil {
-			g.log.Slog().Warn("write the flight recorder", "error", err.Error())
-		}
-	})
-	return mux
+// What operators are shown, as values. The package ops says it over HTTP.
+
+// Config is the configuration in force. It must not be changed.
+func (g *Gateway) Config() *config.Config { return g.state.Load().config }
+
+// Metrics is what the gateway counts and measures.
+func (g *Gateway) Metrics() prometheus.Gatherer { return g.registry }
+
+// Dump writes the last events of the core, one JSON object a line.
+func (g *Gateway) Dump(w io.Writer) error { return g.gate.Dump(w) }
+
+// Draining says that no new requests are taken.
+func (g *Gateway) Draining() bool { return g.isDraining() }
+
+// Health is what the gateway holds.
+type Health struct {
+	Status string        `json:"status"` // ok or draining
+	Active int64         `json:"active"` // requests that hold or want a slot
+	Models []QueueHealth `json:"models"`
 }
 
-// queueHealth is one model's state as health reports it.
-type queueHealth struct {
+// QueueHealth is one model's part of Health.
+type QueueHealth struct {
 	Model    string         `json:"model"`
 	Slots    int            `json:"slots"`
 	Running  int            `json:"running"`
-	Waiting  map[string]int `json:"waiting"`
+	Waiting  map[string]int `json:"waiting"` // by class
 	MeanS    float64        `json:"service_mean_s"`
 	Brownout float64        `json:"brownout"`
 }
 
-// health answers while the process lives, with what it holds.
-func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
-	report := struct {
-		Status string        `json:"status"`
-		Active int64         `json:"active"`
-		Models []queueHealth `json:"models"`
-	}{Status: "ok", Active: g.active.Load(), Models: []queueHealth{}}
+// Health says what the gateway holds.
+func (g *Gateway) Health() Health {
+	h := Health{Status: "ok", Active: g.active.Load(), Models: []QueueHealth{}}
 	if g.isDraining() {
-		report.Status = "draining"
+		h.Status = "draining"
 	}
 	for _, p := range g.gate.Snapshot().Pools {
-		q := queueHealth{Model: p.Model, Slots: p.Slots, Running: p.Running, Waiting: map[string]int{}, MeanS: p.Mean.Seconds(), Brownout: p.Brownout}
+		q := QueueHealth{Model: p.Model, Slots: p.Slots, Running: p.Running, Waiting: map[string]int{}, MeanS: p.Mean.Seconds(), Brownout: p.Brownout}
 		for class, c := range p.Classes {
 			if c.Waiting > 0 {
 				q.Waiting[admit.Class(class).String()] = c.Waiting
 			}
 		}
-		report.Models = append(report.Models, q)
+		h.Models = append(h.Models, q)
 	}
-	writeJSON(w, report)
-}
-
-// ready says whether new requests are welcome.
-func (g *Gateway) ready(w http.ResponseWriter, _ *http.Request) {
-	if g.isDraining() {
-		w.Header().Set("Retry-After", "5")
-		http.Error(w, "draining", http.StatusServiceUnavailable)
-		return
-	}
-	w.Write([]byte("ready\n"))
+	return h
 }

@@ -17,17 +17,18 @@ const (
 	endTime    = 2 * time.Second   // for what is cut to write its last event
 )
 
-// Serve answers callers on public and operators on ops, until ctx ends. Then
+// Serve answers callers on public, and operators on ops with what the package
+// ops makes of the gateway, until ctx ends. Then
 // it drains: it is not ready, refuses new requests, serves what waits and
 // runs for as long as the configuration allows, and breaks off the rest with
 // an error. It returns when all is over; the listeners are closed.
-func (g *Gateway) Serve(ctx context.Context, public, ops net.Listener) error {
+func (g *Gateway) Serve(ctx context.Context, public, ops net.Listener, surface http.Handler) error {
 	c := g.state.Load().config
 	callers := &http.Server{
 		Handler: g.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: int(c.Limits.Headers), ErrorLog: g.errorLog(),
 	}
-	operators := &http.Server{Handler: g.Ops(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, ErrorLog: g.errorLog()}
+	operators := &http.Server{Handler: surface, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, ErrorLog: g.errorLog()}
 	failed := make(chan error, 2)
 	go func() { failed <- callers.Serve(public) }()
 	go func() { failed <- operators.Serve(ops) }()

@@ -60,6 +60,7 @@ type exchange struct {
 	cancel context.CancelCauseFunc
 
 	id       admit.ID       // in the core; zero before the offer
+	asked    *admit.Request // as it was offered; nil if it runs
 	decision admit.Decision // the last one
 	record   telemetry.Record
 	intent   wire.Intent
@@ -170,6 +171,11 @@ func (x *exchange) read() *wire.Error {
 	if e := x.readBody(); e != nil {
 		return e
 	}
+	return x.understand()
+}
+
+// understand takes from the body what a decision needs.
+func (x *exchange) understand() (e *wire.Error) {
 	if x.envelope, e = wire.Parse(x.surface.wire, x.body); e != nil {
 		return e
 	}
@@ -194,7 +200,7 @@ func (x *exchange) read() *wire.Error {
 	if e := x.expressible(); e != nil {
 		return e
 	}
-	return x.classify(tenant)
+	return x.classify(x.tenantOf)
 }
 
 // readBody reads the request's body within its limit.

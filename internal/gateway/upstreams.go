@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"math"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 )
 
-// upstreamReport is one deployment in the answer of GET /admin/v1/upstreams.
-type upstreamReport struct {
+// UpstreamReport is what one deployment is doing, for operators.
+type UpstreamReport struct {
 	Name        string           `json:"name"`
 	Model       string           `json:"model"`
 	Provider    string           `json:"provider,omitempty"`
@@ -25,11 +24,11 @@ type upstreamReport struct {
 	Usable      int              `json:"usable"`                // of it, what the breaker leaves
 	Running     int              `json:"running"`
 	Advice      int              `json:"useful_concurrency,omitempty"` // that the limits can feed, with headroom
-	Breaker     breakerReport    `json:"breaker"`
+	Breaker     BreakerReport    `json:"breaker"`
 	Speed       float64          `json:"time_ratio"` // times of its calls over the model's mean
-	First       *timesReport     `json:"first_token_seconds,omitempty"`
-	Total       *timesReport     `json:"call_seconds,omitempty"`
-	Keys        []keyReport      `json:"keys"`
+	First       *TimesReport     `json:"first_token_seconds,omitempty"`
+	Total       *TimesReport     `json:"call_seconds,omitempty"`
+	Keys        []KeyReport      `json:"keys"`
 	Sent        int64            `json:"sent"`
 	Good        int64            `json:"good"`
 	Left        int64            `json:"caller_left"`
@@ -40,14 +39,15 @@ type upstreamReport struct {
 	Cost        float64          `json:"cost_dollars"`
 }
 
-// timesReport are quantiles of its last 128 to 256 good calls, from dispatch.
-type timesReport struct {
+// TimesReport are quantiles of its last 128 to 256 good calls, from dispatch.
+type TimesReport struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
 }
 
-type breakerReport struct {
+// BreakerReport is what the breaker of a deployment lets through.
+type BreakerReport struct {
 	State  string     `json:"state"`
 	Reason string     `json:"reason,omitempty"`
 	Share  float64    `json:"share"`
@@ -56,7 +56,8 @@ type breakerReport struct {
 	Warned bool       `json:"latency_warning,omitempty"`
 }
 
-type keyReport struct {
+// KeyReport is what one key of a deployment can still do.
+type KeyReport struct {
 	Key      int        `json:"key"`
 	Paused   *time.Time `json:"paused_until,omitempty"`
 	Refused  *time.Time `json:"refused_until,omitempty"`
@@ -77,20 +78,18 @@ func (g *Gateway) places() map[string]config.Deployment {
 	return places
 }
 
-// upstreams answers what every deployment is doing.
-func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
+// Upstreams says what every deployment is doing.
+func (g *Gateway) Upstreams() []UpstreamReport {
 	clock := g.gate.clock()
 	places := g.places()
-	report := struct {
-		Upstreams []upstreamReport `json:"upstreams"`
-	}{Upstreams: []upstreamReport{}}
+	list := []UpstreamReport{}
 	for _, d := range g.gate.Snapshot().Deployments {
 		c := places[d.Name]
-		u := upstreamReport{
+		u := UpstreamReport{
 			Name: d.Name, Model: d.Model, Provider: c.Provider, Region: c.Region, Precision: c.Precision, Tier: d.Tier, Reserve: d.Reserve,
 			Concurrency: d.Slots, Learnt: d.Auto, Usable: d.Calls, Running: d.Running, Advice: d.Concurrency, Speed: d.Ratio,
 			First: timesOf(d.First), Total: timesOf(d.Total),
-			Breaker: breakerReport{State: d.State.String(), Reason: d.Why.String(), Share: d.Share, Step: d.Step, Until: clock.future(d.Opens), Warned: d.Warned},
+			Breaker: BreakerReport{State: d.State.String(), Reason: d.Why.String(), Share: d.Share, Step: d.Step, Until: clock.future(d.Opens), Warned: d.Warned},
 			Sent:    d.Tally.Sent, Good: d.Tally.Good, Left: d.Tally.Left, Faults: map[string]int64{},
 			Input: d.Tally.Input, Output: d.Tally.Output, Cost: float64(d.Tally.Cost) / 1e6,
 		}
@@ -103,22 +102,22 @@ func (g *Gateway) upstreams(w http.ResponseWriter, _ *http.Request) {
 			u.Limited = float64(d.Tally.Faults[admit.Throttled]) / float64(d.Tally.Sent)
 		}
 		for i, k := range d.Keys {
-			u.Keys = append(u.Keys, keyReport{
+			u.Keys = append(u.Keys, KeyReport{
 				Key: i, Paused: clock.future(k.Paused), Refused: clock.future(k.Denied),
 				Requests: minute(k.Requests), Tokens: minute(k.Tokens), Today: k.Today, Daily: k.Daily,
 			})
 		}
-		report.Upstreams = append(report.Upstreams, u)
+		list = append(list, u)
 	}
-	writeJSON(w, report)
+	return list
 }
 
-func timesOf(q admit.Quantiles) *timesReport {
+func timesOf(q admit.Quantiles) *TimesReport {
 	if q == (admit.Quantiles{}) {
 		return nil
 	}
 	seconds := func(d time.Duration) float64 { return math.Round(d.Seconds()*1e4) / 1e4 }
-	return &timesReport{seconds(q.P50), seconds(q.P95), seconds(q.P99)}
+	return &TimesReport{seconds(q.P50), seconds(q.P95), seconds(q.P99)}
 }
 
 func minute(perSecond float64) *float64 {

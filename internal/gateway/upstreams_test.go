@@ -12,7 +12,7 @@ import (
 )
 
 // upstreams asks the ops surface, and checks that no key, URL or hash is in it.
-func (r *rig) upstreams() map[string]upstreamReport {
+func (r *rig) upstreams() map[string]UpstreamReport {
 	r.t.Helper()
 	a := r.ask(r.ops+"/admin/v1/upstreams", "")
 	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
@@ -23,13 +23,13 @@ func (r *rig) upstreams() map[string]upstreamReport {
 			r.t.Errorf("%q is in the answer: %s", secret, a.body)
 		}
 	}
-	var v struct{ Upstreams []upstreamReport }
+	var v struct{ Upstreams []UpstreamReport }
 	d := json.NewDecoder(strings.NewReader(a.body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
 		r.t.Fatal(err)
 	}
-	out := map[string]upstreamReport{}
+	out := map[string]UpstreamReport{}
 	for _, u := range v.Upstreams {
 		out[u.Name] = u
 	}
@@ -84,10 +84,10 @@ func TestUpstreamReport(t *testing.T) {
 		near := u["near"]
 		if near.Model != "chat" || near.Provider != "up" || near.Region != "here" || near.Precision != "int8" || near.Tier != 0 ||
 			near.Concurrency != 8 || near.Learnt || near.Usable != 8 || near.Running != 0 || len(near.Keys) != 2 ||
-			near.First != nil || near.Total != nil || near.Breaker != (breakerReport{State: "closed", Share: 1, Step: 10}) {
+			near.First != nil || near.Total != nil || near.Breaker != (BreakerReport{State: "closed", Share: 1, Step: 10}) {
 			t.Errorf("before anything: %+v", near)
 		}
-		if far := u["far"]; far.Tier != 1 || far.Region != "there" || far.Advice != 0 || len(far.Keys) != 1 || far.Keys[0] != (keyReport{}) {
+		if far := u["far"]; far.Tier != 1 || far.Region != "there" || far.Advice != 0 || len(far.Keys) != 1 || far.Keys[0] != (KeyReport{}) {
 			t.Errorf("before anything: %+v", far)
 		}
 		if *near.Keys[1].Requests != 594 || near.Keys[1].Tokens != nil || near.Keys[1].Daily != 5000 { // 600 with a margin
@@ -117,7 +117,7 @@ func TestUpstreamReport(t *testing.T) {
 		if near.Total == nil || near.Total.P50 < 0.18 || near.Total.P50 > 0.22 || near.First == nil || near.First.P50 < 0.09 || near.First.P50 > 0.11 {
 			t.Errorf("times: %+v, %+v", near.Total, near.First)
 		}
-		paused := slices.IndexFunc(near.Keys, func(k keyReport) bool { return k.Paused != nil })
+		paused := slices.IndexFunc(near.Keys, func(k KeyReport) bool { return k.Paused != nil })
 		if paused < 0 {
 			t.Fatalf("no key pauses: %+v", near.Keys)
 		}

@@ -56,6 +56,8 @@ type Config struct {
 	Tenants []Tenant `yaml:"tenants"`
 	// Where the use and cost of each request is kept.
 	Ledger Ledger `yaml:"ledger"`
+	// Who may look at the gateway and change it.
+	Admin Admin `yaml:"admin"`
 	// What is logged.
 	Log Log `yaml:"log"`
 	// Where spans of requests go, and of which. Default nowhere.
@@ -203,6 +205,7 @@ func (c *Config) check(d *document) {
 		c.checkTenants(d)
 	}
 	c.keys = newKeys(c.Tenants)
+	c.checkAdmin(d)
 	c.checkBudgets(d)
 	if prices != nil {
 		c.asOf = prices.AsOf

@@ -47,6 +47,8 @@ var docSections = map[string]struct {
 	"tenants[]":                              {reflect.TypeFor[Tenant](), []any{"tenants", 0}},
 	"tenants[].limits":                       {reflect.TypeFor[Rates](), []any{"tenants", 0, "limits"}},
 	"ledger":                                 {reflect.TypeFor[Ledger](), []any{"ledger"}},
+	"admin":                                  {reflect.TypeFor[Admin](), []any{"admin"}},
+	"admin.tokens[]":                         {reflect.TypeFor[AdminToken](), []any{"admin", "tokens", 0}},
 	"log":                                    {reflect.TypeFor[Log](), []any{"log"}},
 	"traces":                                 {reflect.TypeFor[Traces](), []any{"traces"}},
 	"simulation":                             {reflect.TypeFor[Simulation](), []any{"simulation"}},
@@ -65,6 +67,7 @@ retry: {failover: {}}
 scale_up: {webhook: http://h/}
 tenants: [{name: t, keys: [{hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}], limits: {}, budgets: {}, models: {chat: {}}}]
 ledger: {}
+admin: {tokens: [{name: o, hash: "sha256:0000000000000000000000000000000000000000000000000000000000000001"}]}
 log: {}
 traces: {endpoint: http://h/v1/traces}
 simulation: {upstreams: {chat: {}}, callers: [{}]}

@@ -36,6 +36,10 @@ type Edits struct {
 	// Thinking leaves out what models thought before, which another model cannot
 	// read. Where messages demands it, thinking is turned off with it.
 	Thinking bool
+
+	// Unsigned leaves out what models of other providers thought before, of
+	// messages. Nobody signed it, and Anthropic refuses a request with it.
+	Unsigned bool
 }
 
 // DropLogprobs leaves out logprobs: the answer says that it has none.

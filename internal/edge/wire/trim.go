@@ -16,6 +16,7 @@ type plan struct {
 	results  int      // long results among the cuts before this one are notes
 	images   bool     // pictures and files are notes
 	thoughts bool     // thoughts are gone
+	unsigned bool     // those that nobody signed
 	changes  bool
 }
 
@@ -24,6 +25,7 @@ func (o *Outline) plan(p *plan, e *Edits, weigh Weigh) {
 	p.have = o.features
 	p.images = e.Images && o.Images && o.whole
 	p.thoughts = e.Thinking && o.Thinking && !o.sealed
+	p.unsigned = e.Unsigned && o.Unsigned && !o.sealed
 	if e.MaxTurns > 0 && o.whole && o.UserTurns > e.MaxTurns {
 		p.from = o.UserTurns - e.MaxTurns + 1
 		for p.from > 0 && o.turns[p.from].joined {
@@ -31,7 +33,7 @@ func (o *Outline) plan(p *plan, e *Edits, weigh Weigh) {
 		}
 	}
 	p.until = p.from
-	if p.from > 0 || p.images || p.thoughts {
+	if p.from > 0 || p.images || p.thoughts || p.unsigned {
 		for i := range o.items {
 			if o.drops(p, i) {
 				p.have.less(&o.items[i].features)
@@ -77,7 +79,7 @@ func (o *Outline) applies(p *plan, i int) bool {
 	case cutMedium:
 		return p.images && c.item < o.lastTurn()
 	case cutThought:
-		return p.thoughts
+		return p.thoughts || p.unsigned && o.items[c.item].unsigned
 	}
 	return i < p.results && o.old(c.item)
 }
