@@ -73,7 +73,9 @@ func startGateway(t *testing.T) (public, ops string) {
 	callers, operators := listen(t), listen(t)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- g.Serve(ctx, callers, operators, control.New(g, control.Options{Loopback: true, Log: log.Slog()})) }()
+	go func() {
+		served <- g.Serve(ctx, callers, operators, control.New(g, control.Options{Loopback: true, Log: log.Slog()}))
+	}()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {

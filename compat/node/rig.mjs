@@ -78,6 +78,7 @@ export async function start(t, s = {}) {
   const file = path.join(dir, 'spillway.yaml');
   writeFileSync(file, `
 drain: 1s
+ledger: {enabled: false}
 providers: {gpu: {base_url: "${upstream}${s.kind ? '' : '/v1'}", kind: ${s.kind ?? 'openai'}, api_key: sk-upstream-secret}}
 models:
   chat:
