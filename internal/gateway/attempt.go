@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/edge/dialect"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
 	"github.com/spillway-llm/spillway/internal/edge/wire"
@@ -298,6 +299,9 @@ func (x *exchange) send(ctx context.Context, t *target, key int, span uint64) (r
 		call.Body, err = x.surface.wire.Forward(x.body, x.envelope, model, wire.ForwardOptions{AskUsage: asked})
 		if err != nil {
 			return nil, false, err
+		}
+		if x.surface.wire == wire.Messages { // others may have answered before
+			call.Body = wire.SettleThoughts(call.Body, dialect.Unsealed)
 		}
 		resp, err = t.client.Do(ctx, call)
 		var f *upstream.Failure

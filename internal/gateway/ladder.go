@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"bytes"
-
 	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
@@ -189,8 +187,8 @@ func (x *exchange) sayable(pool string, e wire.Edits) bool {
 // become makes the request what the core decided: the rungs of the set, and
 // what another model needs. It is done once, before the first attempt.
 func (x *exchange) become(d *admit.Decision) {
-	is, foreign := form{d.Rungs, d.Model}, x.surface.wire == wire.Messages && bytes.Contains(x.body, unsigned)
-	if is == x.became && !foreign {
+	is := form{d.Rungs, d.Model}
+	if is == x.became {
 		return
 	}
 	x.became = is
@@ -220,8 +218,6 @@ func (x *exchange) become(d *admit.Decision) {
 	if !x.outlined() {
 		return
 	}
-	e.Unsigned = true
-	e.Thinking = e.Thinking || x.outline.LastUnsigned // a loop that another model began cannot go on with thoughts
 	body, err := x.surface.wire.Edit(x.body, x.outline, e, x.weigh(pool))
 	if err != nil {
 		x.g.log.Slog().Error("a request could not be degraded, and is served as it was asked", "request", x.record.ID, "error", err.Error())
@@ -239,10 +235,6 @@ func (x *exchange) become(d *admit.Decision) {
 	envelope.Input = x.g.tokens.Tokens(name, &envelope.Features)
 	x.body, x.envelope, x.neutral, x.translation, x.outline = body, envelope, nil, nil, nil
 }
-
-// unsigned is how clients send back the thoughts of a model of another provider:
-// a conversation that was moved there has them when it comes back.
-var unsigned = []byte(`"signature":""`)
 
 // form is what a request has become.
 type form struct {

@@ -125,6 +125,12 @@ type Format struct {
 	Strict *bool
 }
 
+// Unsealed says that Anthropic would not take thinking with this signature back:
+// in conversations that providers of several kinds have answered there is such.
+func Unsealed(signature []byte) bool {
+	return unsealed(string(signature[:min(len(signature), len(geminiNext))])) // a mark is at its beginning
+}
+
 // unsealed says that a provider would not take thinking back as its own: it has
 // no signature, or one that is marked as another provider's.
 func unsealed(signature string) bool {

@@ -36,10 +36,6 @@ type Edits struct {
 	// Thinking leaves out what models thought before, which another model cannot
 	// read. Where messages demands it, thinking is turned off with it.
 	Thinking bool
-
-	// Unsigned leaves out what models of other providers thought before, of
-	// messages. Nobody signed it, and Anthropic refuses a request with it.
-	Unsigned bool
 }
 
 // DropLogprobs leaves out logprobs: the answer says that it has none.
@@ -85,15 +81,21 @@ func (s Surface) Edit(body []byte, o *Outline, e Edits, weigh Weigh) ([]byte, er
 	if o.plan(&p, &e, weigh); p.changes {
 		list = o.trimmed(list, &p)
 	}
+	return withEdits(body, list), nil
+}
+
+// withEdits is a copy of the body with edits in any order; body itself if there
+// are none.
+func withEdits(body []byte, list []edit) []byte {
 	if len(list) == 0 {
-		return body, nil
+		return body
 	}
 	slices.SortStableFunc(list, func(a, b edit) int { return a.from - b.from })
 	grows := 0
 	for _, e := range list {
 		grows += len(e.with) - (e.to - e.from)
 	}
-	return appendEdited(make([]byte, 0, len(body)+grows), body, list...), nil
+	return appendEdited(make([]byte, 0, len(body)+grows), body, list...)
 }
 
 // trimmed adds the edits of the conversation.

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -106,28 +105,5 @@ func TestEditSettings(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
-	}
-}
-
-// A conversation that was moved to another provider's model comes back with
-// thoughts that nobody signed; those that Anthropic signed stay.
-func TestEditUnsigned(t *testing.T) {
-	body := []byte(`{"model":"m","max_tokens":9000,"thinking":{"type":"enabled","budget_tokens":2000},"messages":[{"role":"user","content":"a"},` +
-		`{"role":"assistant","content":[{"type":"thinking","thinking":"ours","signature":"s"},{"type":"text","text":"b"}]},{"role":"user","content":"c"},` +
-		`{"role":"assistant","content":[{"type":"thinking","thinking":"theirs","signature":""},{"type":"text","text":"d"}]},{"role":"user","content":"e"}]}`)
-	e, bad := Parse(Messages, body)
-	if bad != nil {
-		t.Fatal(bad)
-	}
-	o, err := Messages.Outline(body, &e)
-	if err != nil || !o.Unsigned || o.LastUnsigned {
-		t.Fatalf("%+v, %v", o, err)
-	}
-	got, err := Messages.Edit(body, o, Edits{Unsigned: true}, (*Features).Tokens)
-	if err != nil || strings.Contains(string(got), "theirs") || !strings.Contains(string(got), "ours") || !strings.Contains(string(got), `"d"`) {
-		t.Errorf("%s, %v", got, err)
-	}
-	if _, changes := o.Cost(Edits{Unsigned: true}, (*Features).Tokens); !changes {
-		t.Error("the cost of it does not know that it changes something")
 	}
 }

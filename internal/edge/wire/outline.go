@@ -19,10 +19,6 @@ type Outline struct {
 	Images     bool // there are pictures, sounds or files
 	LastImages bool // there are in the last turn
 	Thinking   bool // there are thoughts of a model in the conversation
-	// Unsigned says that there are thoughts of messages that nobody signed, as
-	// another provider's model has: Anthropic refuses them. LastUnsigned says
-	// that there are in the last turn.
-	Unsigned, LastUnsigned bool
 
 	surface  Surface
 	size     int // of the body, in bytes
@@ -49,7 +45,6 @@ type item struct {
 	calls    bool // it calls tools
 	results  bool // it brings results of tools
 	thought  bool // it is nothing but thoughts
-	unsigned bool // it has thoughts that nobody signed
 	opens    bool // it is of the words that begin its turn
 	kept     bool // it stays when its turn is trimmed
 }
@@ -161,11 +156,6 @@ func (o *Outline) readItems(body []byte, at span) {
 		o.LastImages = o.LastImages || c.kind == cutMedium && c.item >= last
 	}
 	o.keepExchange(r.pairs)
-	for i := range o.items {
-		if o.items[i].unsigned {
-			o.Unsigned, o.LastUnsigned = true, i >= last
-		}
-	}
 	o.loop = o.inLoop()
 }
 

@@ -218,15 +218,13 @@ func (r *outliner) message(it *item, n int) {
 // thoughts.
 func (r *outliner) block(it *item, n int, at span) bool {
 	raw := at.of(r.body)
-	var kind, id, of, signature []byte
+	var kind, id, of []byte
 	var content span
 	for m := membersOf(raw); m.next(); {
 		v := m.value.of(raw)
 		switch string(m.name) {
 		case "type":
 			kind = v
-		case "signature":
-			signature = v
 		case "id":
 			id = v
 		case "tool_use_id":
@@ -241,10 +239,7 @@ func (r *outliner) block(it *item, n int, at span) bool {
 	case "tool_result":
 		r.result = r.id(r.result, of)
 		r.longResult(n, content)
-	case "thinking":
-		it.unsigned = it.unsigned || it.role == roleAssistant && len(unquoted(signature)) == 0
-		return it.role == roleAssistant
-	case "redacted_thinking":
+	case "thinking", "redacted_thinking":
 		return it.role == roleAssistant
 	case "compaction": // the API's summary of what it no longer reads
 		it.kept = true

@@ -16,7 +16,6 @@ type plan struct {
 	results  int      // long results among the cuts before this one are notes
 	images   bool     // pictures and files are notes
 	thoughts bool     // thoughts are gone
-	unsigned bool     // those that nobody signed
 	changes  bool
 }
 
@@ -25,7 +24,6 @@ func (o *Outline) plan(p *plan, e *Edits, weigh Weigh) {
 	p.have = o.features
 	p.images = e.Images && o.Images && o.whole
 	p.thoughts = e.Thinking && o.Thinking && !o.sealed
-	p.unsigned = e.Unsigned && o.Unsigned && !o.sealed
 	if e.MaxTurns > 0 && o.whole && o.UserTurns > e.MaxTurns {
 		p.from = o.UserTurns - e.MaxTurns + 1
 		for p.from > 0 && o.turns[p.from].joined {
@@ -33,7 +31,7 @@ func (o *Outline) plan(p *plan, e *Edits, weigh Weigh) {
 		}
 	}
 	p.until = p.from
-	if p.from > 0 || p.images || p.thoughts || p.unsigned {
+	if p.from > 0 || p.images || p.thoughts {
 		for i := range o.items {
 			if o.drops(p, i) {
 				p.have.less(&o.items[i].features)
@@ -79,7 +77,7 @@ func (o *Outline) applies(p *plan, i int) bool {
 	case cutMedium:
 		return p.images && c.item < o.lastTurn()
 	case cutThought:
-		return p.thoughts || p.unsigned && o.items[c.item].unsigned
+		return p.thoughts
 	}
 	return i < p.results && o.old(c.item)
 }
