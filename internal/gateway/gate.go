@@ -141,6 +141,13 @@ func (g *Gate) Observe(deployment string, key int, s admit.Sample) {
 	g.own(now, 0, g.core.Observe(now, deployment, key, s))
 }
 
+// Remembers says that every budget knows what was spent before it was there.
+func (g *Gate) Remembers() bool {
+	g.mu.Lock()
+	defer g.unlock()
+	return g.core.Remembers()
+}
+
 // Restore tells of money that was spent before, or by others.
 func (g *Gate) Restore(list []admit.Deposit) {
 	g.mu.Lock()

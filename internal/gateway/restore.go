@@ -18,11 +18,11 @@ const (
 // that begin at nothing after each restart would be none for whoever can make
 // the gateway restart. It waits for the ledger a little, so that usually no
 // request comes before; a database that is down must not keep the gateway from
-// serving, and is waited for while it serves. It is asked again after each
-// change of the configuration, for budgets that are new.
+// serving, and is waited for while it serves. It is asked again when a change of
+// the configuration has brought budgets that are new.
 func (g *Gateway) restore(p *admit.Policy, wait time.Duration) {
 	scopes := budgeted(p)
-	if g.ledger == nil || len(scopes) == 0 {
+	if g.ledger == nil || len(scopes) == 0 || g.gate.Remembers() {
 		return
 	}
 	began := time.Now()

@@ -60,12 +60,11 @@ var alarmNames = [NumAlarms]string{"calm", "fast", "soft", "exhausted"}
 func (a Alarm) String() string { return alarmNames[a] }
 
 const (
-	paceParts   = 144 // of a span is what its pace is seen over
-	paceBurst   = 30  // per cent of what it allows at once pass even in a runaway
-	paceMinutes = 10  // of a day are a pace's span; after the burst each has a tenth
-	alertCalls  = 3   // fewer requests in a minute are no loop
-	alertShare  = 100 // an alert needs this part of a limit spent
-	calmer      = 20  // a mark is passed no more below it by this part of it
+	paceParts  = 144 // of a span is what its pace is seen over
+	paceBurst  = 30  // per cent of what it allows at once pass even in a runaway
+	alertCalls = 3   // fewer requests in a minute are no loop
+	alertShare = 100 // an alert needs this part of a limit spent
+	calmer     = 20  // a mark is passed no more below it by this part of it
 )
 
 func newAccount(now time.Time, s Scope, tenant, name string, b *Budget) *account {
@@ -206,18 +205,21 @@ func (a *account) over(now time.Time, class Class, amount charge) (budget, pace 
 
 // hurries says that a request comes in the midst of a runaway: an alarm says so,
 // a good part of what the pace allows at once is gone, and the last minute has had
-// its share of it.
+// its share of it: a tenth of it for a day's budget, whose pace is over ten minutes.
 func (a *account) hurries(now time.Time, l *limit, used, amount int64) bool {
 	minute := a.last.Sum(now) + a.held
-	return a.alarm == Fast && used > share(l.most, paceBurst, 100) && minute > 0 && minute+amount > l.most/paceMinutes
+	return a.alarm == Fast && used > share(l.most, paceBurst, 100) && minute > 0 && minute+amount > l.minute()
 }
+
+// minute is what the pace allows in one, once the burst is gone.
+func (l *limit) minute() int64 { return share(l.most, paceParts, int64(l.span.Length()/time.Minute)) }
 
 // room is how long until a limit has room for amount.
 func (a *account) room(now time.Time, l *limit, amount charge) time.Duration {
 	if l.pace {
 		wait := l.purse.Free(now, max(l.most-a.held-amount.likely, 0))
 		if wait == 0 {
-			wait = a.last.Free(now, max(l.most/paceMinutes-a.held-amount.likely, 0))
+			wait = a.last.Free(now, max(l.minute()-a.held-amount.likely, 0))
 		}
 		return wait
 	}
@@ -303,8 +305,9 @@ func (a *account) judge(now time.Time) (alarm Alarm, level uint8, worst *limit) 
 				x, steps = Exhausted, NumLevels-1
 			}
 		}
-		if x == Calm && l.fast > 0 && used >= l.most/alertShare && a.calls.Sum(now) >= alertCalls {
-			if minute >= l.fast || a.alarm == Fast && minute >= l.fast/2 {
+		if x == Calm && l.fast > 0 && used >= l.most/alertShare {
+			begins := minute >= l.fast && a.calls.Sum(now) >= alertCalls
+			if begins || a.alarm == Fast && minute >= l.fast/2 { // a loop that is slowed is still one
 				x, steps = Fast, 1
 			}
 		}

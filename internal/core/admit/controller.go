@@ -34,6 +34,7 @@ type Controller struct {
 	repeats   meter.Recent // our own further attempts
 	changes   []Change     // not fetched yet
 
+	payers  payers     // of the request at hand, as it was asked
 	asked   Request    // reused: the request of an Offer
 	plan    plan       // reused: and its plan
 	out     []Decision // reused
@@ -72,7 +73,7 @@ func (c *Controller) poolOf(model string) *pool {
 func (c *Controller) Offer(now time.Time, r Request) []Decision {
 	c.out = c.out[:0]
 	c.asked, c.plan = r, plan{}
-	c.calmed(now, &c.asked)
+	c.calmed(now, c.pays(&c.asked))
 	c.decide(now, &c.asked, &c.plan, nil)
 	c.commit(now, &c.asked, &c.plan)
 	return c.out

@@ -22,18 +22,32 @@ func (c *Controller) Restore(now time.Time, list []Deposit) {
 			a.spend(now, d.At, d.Amount)
 		}
 	}
-	c.eachAccount(func(a *account) {
+	told := func(a *account) {
 		a.restored = true
 		c.alarm(now, a)
-	})
+	}
+	c.eachAccount(told)
 	for _, t := range c.tenants {
-		for _, x := range []*accounts{t.keys, t.users, t.sessions} {
-			if x != nil {
-				x.restored = true
-			}
+		if t.keys != nil {
+			t.keys.restored = true
 		}
 	}
+	c.eachTable(func(t *accounts) {
+		t.each(told)
+		t.restored = true
+	})
 	c.restored = true
+}
+
+// Remembers says that every budget knows what was spent before it was there.
+func (c *Controller) Remembers() bool {
+	all := true
+	c.eachAccount(func(a *account) { all = all && a.restored })
+	c.eachTable(func(t *accounts) { all = all && t.restored })
+	for _, t := range c.tenants {
+		all = all && (t.keys == nil || t.keys.restored)
+	}
+	return all
 }
 
 // account is the one that a deposit belongs to; nil if nothing counts it.
@@ -62,7 +76,8 @@ func (c *Controller) account(now time.Time, s Scope, tenant, name string) *accou
 	return nil
 }
 
-// eachAccount visits all accounts, in an order that does not depend on chance.
+// eachAccount visits the accounts but for those of users and sessions, of which
+// there may be very many, in an order that does not depend on chance.
 func (c *Controller) eachAccount(visit func(*account)) {
 	if c.spent != nil {
 		visit(c.spent)
@@ -77,8 +92,18 @@ func (c *Controller) eachAccount(visit func(*account)) {
 				visit(m.spent)
 			}
 		}
-		for _, table := range []*accounts{t.keys, t.users, t.sessions} {
-			table.each(visit)
+		t.keys.each(visit)
+	}
+}
+
+// eachTable visits the tables of users and sessions, in the same order.
+func (c *Controller) eachTable(visit func(*accounts)) {
+	for i := range c.policy.Tenants {
+		t := c.tenants[c.policy.Tenants[i].Name]
+		for _, x := range [2]*accounts{t.users, t.sessions} {
+			if x != nil {
+				visit(x)
+			}
 		}
 	}
 }

@@ -31,8 +31,8 @@ func (c *Controller) Explain(now time.Time, r Request) Trace {
 	if home := c.poolOf(r.Model); home != nil {
 		defer home.asWas()()
 	}
-	for _, a := range c.payersFor(&r) {
-		if c.counts && a != nil && (a.alarm != Calm || a.level > 0) { // as an offer would look again
+	for _, a := range c.pays(&r) {
+		if a != nil && (a.alarm != Calm || a.level > 0) { // as an offer would look again
 			alarm, level, slack := a.alarm, a.level, a.slack
 			defer func() { a.alarm, a.level, a.slack = alarm, level, slack }()
 			a.alarm, a.level, _ = a.judge(now)

@@ -134,7 +134,7 @@ func check(c *Controller, now time.Time) string {
 // checkMoney: what an account holds is what the requests alive hold of it.
 func checkMoney(c *Controller) string {
 	held, holders := map[*account]charge{}, map[*account]int{}
-	c.eachAccount(func(a *account) { held[a], holders[a] = charge{}, 0 })
+	every(c, func(a *account) { held[a], holders[a] = charge{}, 0 })
 	for _, k := range c.calls {
 		for _, a := range k.hold.payers {
 			if a != nil {
@@ -149,4 +149,10 @@ func checkMoney(c *Controller) string {
 		}
 	}
 	return ""
+}
+
+// every visits all accounts.
+func every(c *Controller, visit func(*account)) {
+	c.eachAccount(visit)
+	c.eachTable(func(t *accounts) { t.each(visit) })
 }

@@ -57,8 +57,9 @@ type Budget struct {
 	Hold [NumClasses]int
 	// Pace is how many times faster than evenly the limit of a day or a month
 	// may be spent, seen over a 144th of it: ten minutes of a day, five hours of
-	// a month. What is faster is slowed. Default 24, a sixth of the limit at
-	// once; negative means no such bound.
+	// a month. What is faster is slowed: in a runaway, which is an alarm, when
+	// 30 % of what it allows at once are gone. Default 24, a sixth of the limit
+	// at once; negative means no such bound.
 	Pace int
 	// Alert is how many times faster than evenly it may be spent, seen over a
 	// minute, before an operator is told. Default 8; negative means never.

@@ -84,9 +84,6 @@ type AccountState struct {
 func (c *Controller) accountStates(now time.Time) (list []AccountState) {
 	c.eachAccount(func(a *account) {
 		a.current(now)
-		if a.scope == ScopeUser || a.scope == ScopeSession {
-			return
-		}
 		for i := range a.limits {
 			l := &a.limits[i]
 			if l.pace || l.most == 0 || a.scope == ScopeModel && l.purse.Sum(now)+a.held == 0 {
@@ -104,26 +101,20 @@ func (c *Controller) accountStates(now time.Time) (list []AccountState) {
 // MoneyState is what is held of budgets by all accounts, and how much of that
 // belongs to requests that are alive: less would be a leak.
 type MoneyState struct {
-	Held, Alive int64 // micro-dollars, summed over the accounts of each request
+	Held, Alive int64 // micro-dollars, summed over the accounts of each request but for its user and session
 	Forgotten   int64 // accounts of users and sessions that had to give way
 }
 
 func (c *Controller) moneyState() (s MoneyState) {
 	c.eachAccount(func(a *account) { s.Held += a.held })
 	for _, k := range c.calls {
-		for _, a := range k.hold.payers {
+		for _, a := range k.hold.payers[:ScopeUser] {
 			if a != nil {
 				s.Alive += k.hold.amount.likely
 			}
 		}
 	}
-	for _, t := range c.tenants {
-		for _, x := range []*accounts{t.keys, t.users, t.sessions} {
-			if x != nil {
-				s.Forgotten += x.forgotten
-			}
-		}
-	}
+	c.eachTable(func(t *accounts) { s.Forgotten += t.forgotten })
 	return s
 }
 

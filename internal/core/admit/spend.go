@@ -17,17 +17,35 @@ type hold struct {
 	spent  int64 // by its attempts until now
 }
 
-// payersOf finds the accounts of a request. The tenant's for the model is the
-// member's, which a look finds.
+// payersOf finds the accounts of a request, that of its tenant for its model
+// included, if it has one already.
 func (c *Controller) payersOf(r *Request) (list payers) {
-	list[ScopeAll] = c.spent
 	t := c.tenants[r.Tenant]
-	if t == nil {
+	if !c.counts || t == nil {
 		return list
 	}
-	list[ScopeTenant] = t.spent
+	list[ScopeAll], list[ScopeTenant] = c.spent, t.spent
 	list[ScopeKey], list[ScopeUser], list[ScopeSession] = t.keys.find(r.Key), t.users.find(r.User), t.sessions.find(r.Session)
+	if p := c.poolOf(r.Model); p != nil && p.index < len(t.members) && t.members[p.index] != nil {
+		list[ScopeModel] = t.members[p.index].spent
+	}
 	return list
+}
+
+// pays finds who pays for the request at hand, once for all that asks.
+func (c *Controller) pays(r *Request) *payers {
+	c.payers = c.payersOf(r)
+	return &c.payers
+}
+
+// calmed looks again at accounts that asked for less: what they count may have
+// become old since anything was last spent.
+func (c *Controller) calmed(now time.Time, list *payers) {
+	for _, a := range list {
+		if a != nil && (a.alarm != Calm || a.level > 0) {
+			c.alarm(now, a)
+		}
+	}
 }
 
 // lookSpend refuses what a budget has no room for. Until the real cost of a
@@ -37,8 +55,8 @@ func (c *Controller) lookSpend(now time.Time, r *Request, p *plan) bool {
 	if !c.counts {
 		return false
 	}
-	p.payers = c.payersOf(r)
-	p.payers[ScopeModel] = p.member.spent
+	p.payers = c.payers
+	p.payers[ScopeModel] = p.member.spent // of the model that is looked at
 	p.cost = p.pool.charge(r.Input, r.MaxOutput, p.est, r.Tier, &p.payers)
 	for _, a := range p.payers {
 		if a == nil {

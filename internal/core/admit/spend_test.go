@@ -233,6 +233,27 @@ func TestRunawayLoopIsSlowedAndToldOf(t *testing.T) {
 	}
 }
 
+// The same of a month: after the burst each minute has its share of a pace over
+// five hours, and not of ten minutes.
+func TestRunawayOfAMonth(t *testing.T) {
+	b := Budget{}
+	b.Limits[Month] = 3000 * dollar
+	d := newDesk(t, priced(100, Budgets{All: b}))
+	const call = dollar / 4
+	spent := int64(0)
+	for s := range 4800 {
+		at := time.Duration(s) * 250 * time.Millisecond
+		if got := d.offer(at, Request{Input: call, MaxOutput: 1}); got.Verdict == Run {
+			d.paid(at+time.Millisecond, got.ID, call)
+			spent += call
+		}
+	}
+	const burst, minute = 150 * dollar, 3000 * dollar * paceDefault / (30 * 1440) // 30 % of a sixth; 1.67 dollars
+	if most := int64(burst + 20*minute + 3*call); spent < burst || spent > most {
+		t.Errorf("%d spent in twenty minutes, want the burst of %d and %d a minute", spent, burst, minute)
+	}
+}
+
 func TestBudgetCanBeRaisedForAWhile(t *testing.T) {
 	b := limits(Day, 1000)
 	b.Raised = Override{Until: after(time.Hour)}
@@ -264,18 +285,28 @@ func TestBudgetsSurviveReloadAndRestart(t *testing.T) {
 // it was there, and those that were there are not told twice.
 func TestNewBudgetKnowsThePast(t *testing.T) {
 	d := newDesk(t, priced(10, Budgets{All: limits(Hour, 1000)}))
+	remembers := func(want bool) {
+		t.Helper()
+		if got := d.c.Remembers(); got != want {
+			t.Errorf("every budget knows its past: %v", got)
+		}
+	}
+	remembers(false)
 	past := []Deposit{
 		{Scope: ScopeTenant, Tenant: "a", At: after(-time.Minute), Amount: 300}, {Scope: ScopeModel, Tenant: "a", Name: "m", At: after(-time.Minute), Amount: 300},
 		{Scope: ScopeUser, Tenant: "a", Name: "u", At: after(-time.Minute), Amount: 300},
 	}
 	d.c.Restore(t0, past)
+	remembers(true)
 	d.paid(time.Second, d.run(0, Request{Input: 100, MaxOutput: 100, User: "u"}), 200)
 	d.configure(2*time.Second, priced(10, Budgets{All: limits(Hour, 1000), User: limits(Hour, 700), Models: map[string]Budget{"": limits(Hour, 800)}}))
+	remembers(false)
 	for i := range past {
 		past[i].Amount = 500 // by now
 	}
 	d.c.Restore(after(2*time.Second), past)
 	d.c.Restore(after(3*time.Second), past) // and once more
+	remembers(true)
 	a := d.c.tenants["a"]
 	for name, x := range map[string]*account{"tenant": a.spent, "model": d.c.memberOf(t0, d.c.byModel["m"], a).spent, "user": a.users.find("u")} {
 		if got := x.limits[0].purse.Sum(after(3 * time.Second)); got != 500 {

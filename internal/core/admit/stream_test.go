@@ -300,7 +300,7 @@ func (s *stream) drain() {
 	if len(s.ledger.open) > 0 || s.c.Running()+s.c.Waiting() > 0 {
 		panic(fmt.Sprintf("left over: %v", s.ledger.open))
 	}
-	s.c.eachAccount(func(a *account) {
+	every(s.c, func(a *account) {
 		if a.held != 0 || a.holders != 0 {
 			panic(fmt.Sprintf("account %v %s %s holds %d of %d requests, and none is left", a.scope, a.tenant, a.name, a.held, a.holders))
 		}

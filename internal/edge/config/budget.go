@@ -26,7 +26,7 @@ type Budget struct {
 	Soft Percent `yaml:"soft" jsonschema:"minimum=1,maximum=100"`
 	// Share of a limit above which each class is refused, so that the rest is kept for better ones.
 	Hold Hold `yaml:"hold"`
-	// How many times faster than evenly a limit of a day or month may be spent, seen over a 144th of it (ten minutes of a day), before spending is slowed, or off. Default 24. Smaller slows bursts sooner.
+	// How many times faster than evenly a limit of a day or month may be spent, seen over a 144th of it (ten minutes of a day), before spending is slowed, or off. Default 24. While alert tells that it is spent too fast, each minute has its share once 30% of that are gone. Smaller slows bursts sooner.
 	Pace Count `yaml:"pace" jsonschema:"minimum=1,maximum=1000000"`
 	// How many times faster than evenly it may be spent, seen over a minute, before an operator is told, or off. Default 8. Smaller tells sooner.
 	Alert Count `yaml:"alert" jsonschema:"minimum=1,maximum=1000000"`
