@@ -150,14 +150,18 @@ var hours = strings.Repeat("Monday to Friday "+toolResult+"; ", 60)
 // dot is a picture of one pixel.
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-func TestConversationOfChat(t *testing.T) {
-	a := startAgency(t, "openai", "anthropic")
-	a.converse(&chatAgent{agency: a, client: a.dial(key, openaioption.WithHeader("X-Spillway-Session", "s"))})
-}
-
-func TestConversationOfMessages(t *testing.T) {
-	a := startAgency(t, "anthropic", "openai")
-	a.converse(&claudeAgent{agency: a, client: a.dialClaude(key, option.WithHeader("X-Spillway-Session", "s"))})
+// Each client, from a provider that speaks its language and from one that does not.
+func TestConversation(t *testing.T) {
+	for _, pair := range [][2]string{{"openai", "anthropic"}, {"anthropic", "openai"}} {
+		t.Run("chat, "+pair[0]+" to "+pair[1], func(t *testing.T) {
+			a := startAgency(t, pair[0], pair[1])
+			a.converse(&chatAgent{agency: a, client: a.dial(key, openaioption.WithHeader("X-Spillway-Session", "s"))})
+		})
+		t.Run("messages, "+pair[0]+" to "+pair[1], func(t *testing.T) {
+			a := startAgency(t, pair[0], pair[1])
+			a.converse(&claudeAgent{agency: a, client: a.dialClaude(key, option.WithHeader("X-Spillway-Session", "s"))})
+		})
+	}
 }
 
 type chatAgent struct {

@@ -300,8 +300,11 @@ func (x *exchange) send(ctx context.Context, t *target, key int, span uint64) (r
 		if err != nil {
 			return nil, false, err
 		}
-		if x.surface.wire == wire.Messages { // others may have answered before
+		switch x.surface.wire { // others may have answered before
+		case wire.Messages:
 			call.Body = wire.SettleThoughts(call.Body, dialect.Unsealed)
+		case wire.Responses:
+			call.Body = wire.SettleReasoning(call.Body, dialect.Unowned)
 		}
 		resp, err = t.client.Do(ctx, call)
 		var f *upstream.Failure

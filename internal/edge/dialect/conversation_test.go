@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"github.com/tidwall/gjson"
+
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -203,7 +205,7 @@ func value[T any](p *T) any {
 var cannotSay = map[string][]string{
 	"chat":      {"thinking", "signature"},
 	"messages":  {"detail"},
-	"responses": {},
+	"responses": {"thinking", "signature"},                            // thinking but its own
 	"gemini":    {"thinking", "signature", "detail", "document-name"}, // thinking but its own
 }
 
@@ -252,6 +254,66 @@ func TestLongConversations(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// What OpenAI and Anthropic have sealed goes back to whom it is of, through the
+// other's surface too, and to nobody else.
+func TestSealsGoHome(t *testing.T) {
+	ofOpenAI, err := Responses().ReadAnswer([]byte(`{"id":"r","object":"response","status":"completed","output":[
+		{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"seal"},{"type":"reasoning","summary":[],"encrypted_content":"dark"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofAnthropic, err := Messages().ReadAnswer([]byte(`{"id":"m","type":"message","role":"assistant","content":[
+		{"type":"thinking","thinking":"hm","signature":"seal"},{"type":"redacted_thinking","data":"dark"}],"stop_reason":"end_turn"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		name            string
+		answer          *Answer
+		surface, to     Dialect
+		shown, returned string
+	}{
+		{"OpenAI's by messages to OpenAI", ofOpenAI, Messages(), Responses(), `"signature":"openai:seal"`, `"encrypted_content":"seal"`},
+		{"OpenAI's by messages to Anthropic", ofOpenAI, Messages(), Messages(), `"data":"openai:dark"`, ""},
+		{"Anthropic's by responses to Anthropic", ofAnthropic, Responses(), Messages(), `"encrypted_content":"anthropic:seal"`, `"signature":"seal"`},
+		{"Anthropic's by responses to OpenAI", ofAnthropic, Responses(), Responses(), `"encrypted_content":"anthropic:dark"`, ""},
+	} {
+		body, err := x.surface.WriteAnswer(x.answer)
+		if err != nil || !strings.Contains(string(body), x.shown) {
+			t.Errorf("%s: the caller has %s (%v), want %s in it", x.name, body, err, x.shown)
+		}
+		again := gjson.GetBytes(body, "content").Raw
+		request := `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":` + again + `},{"role":"user","content":"b"}]}`
+		if x.surface == Responses() {
+			request = `{"model":"m","input":[{"role":"user","content":"a"},` + strings.Trim(gjson.GetBytes(body, "output").Raw, "[]") + `,{"role":"user","content":"b"}]}`
+		}
+		r, err := x.surface.ReadRequest([]byte(request))
+		if err != nil {
+			t.Errorf("%s: %v in %s", x.name, err, request)
+			continue
+		}
+		sent, err := x.to.WriteRequest(r)
+		if err != nil {
+			t.Errorf("%s: %v", x.name, err)
+			continue
+		}
+		text := string(sent)
+		if x.returned == "" && (strings.Contains(text, "seal") || strings.Contains(text, "dark")) || !strings.Contains(text, x.returned) || strings.Contains(text, "openai:") || strings.Contains(text, "anthropic:") {
+			t.Errorf("%s: the provider has %s, want %q in it", x.name, text, x.returned)
+		}
+	}
+	for sealed, want := range map[string]bool{"": false, "own": false, "anthropic:s": true, "gemini:s": true, "gemini-next:s": true, "anthropi": false} {
+		if Unowned([]byte(sealed)) != want {
+			t.Errorf("%q is not OpenAI's: %v", sealed, !want)
+		}
+	}
+	for signature, want := range map[string]bool{"": true, "own": false, "openai:s": true, "gemini:s": true, "opena": false} {
+		if Unsealed([]byte(signature)) != want {
+			t.Errorf("%q is not Anthropic's: %v", signature, !want)
 		}
 	}
 }

@@ -209,7 +209,9 @@ func messagesThoughtless(turns []Turn) bool {
 			case ToolCall:
 				called = true
 			case Redacted:
-				return false
+				if !unsealed(p.Data) {
+					return false
+				}
 			case Thinking:
 				if !unsealed(p.Signature) {
 					return false

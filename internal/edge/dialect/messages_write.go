@@ -280,6 +280,10 @@ func messagesWriteBlock(r *Request, p *Part, role Role) (b messagesBlock, err *E
 		}
 		b = messagesBlock{Type: "thinking", Thinking: &p.Text, Signature: &p.Signature}
 	case Redacted:
+		if unsealed(p.Data) {
+			r.drop("thinking")
+			break
+		}
 		b = messagesBlock{Type: "redacted_thinking", Data: p.Data}
 	}
 	return b, err

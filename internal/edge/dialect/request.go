@@ -128,11 +128,14 @@ type Format struct {
 // Unsealed says that Anthropic would not take thinking with this signature back:
 // in conversations that providers of several kinds have answered there is such.
 func Unsealed(signature []byte) bool {
-	return unsealed(string(signature[:min(len(signature), len(geminiNext))])) // a mark is at its beginning
+	return unsealed(string(signature[:min(len(signature), markMost)])) // a mark is at its beginning
 }
 
-// unsealed says that a provider would not take thinking back as its own: it has
+// unsealed says that Anthropic would not take thinking back as its own: it has
 // no signature, or one that is marked as another provider's.
 func unsealed(signature string) bool {
-	return signature == "" || strings.HasPrefix(signature, geminiMark) || strings.HasPrefix(signature, geminiNext)
+	return signature == "" || strings.HasPrefix(signature, geminiMark) || strings.HasPrefix(signature, geminiNext) || strings.HasPrefix(signature, respMark)
 }
+
+// markMost is the length of the longest mark.
+const markMost = len(geminiNext)

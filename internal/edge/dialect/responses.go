@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"strings"
+
 	"github.com/tidwall/gjson"
 )
 
@@ -21,6 +23,45 @@ import (
 // Redacted. Thinking without words is written with one empty part of summary,
 // so that the two stay apart on their way to a caller and back.
 func Responses() Dialect { return responses{} }
+
+// OpenAI takes back only what it has sealed itself. So a seal that leaves this
+// dialect is marked as OpenAI's, and on the surface it is the other way round:
+// there what Anthropic has signed is marked, which without a mark is its own
+// everywhere else.
+const (
+	respMark    = "openai:"
+	respForeign = "anthropic:"
+)
+
+// respTake reads an encrypted_content.
+func respTake(sealed string) string {
+	if own, ok := strings.CutPrefix(sealed, respForeign); ok {
+		return own
+	}
+	if unsealed(sealed) { // nothing, or marked
+		return sealed
+	}
+	return respMark + sealed
+}
+
+// respShow makes an encrypted_content for a caller.
+func respShow(signature string) string {
+	if own, ok := strings.CutPrefix(signature, respMark); ok {
+		return own
+	}
+	if unsealed(signature) {
+		return signature
+	}
+	return respForeign + signature
+}
+
+// Unowned says that OpenAI would not take reasoning with this encrypted_content
+// back: in conversations that providers of several kinds have answered there is
+// such.
+func Unowned(sealed []byte) bool {
+	s := string(sealed[:min(len(sealed), markMost)])
+	return strings.HasPrefix(s, respForeign) || s != "" && unsealed(s)
+}
 
 type responses struct{}
 

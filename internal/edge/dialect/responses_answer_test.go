@@ -20,7 +20,7 @@ func respRecordedAnswer() *Answer {
 	return &Answer{
 		ID: "resp_1", Model: "gpt", Created: 1741476777, Stop: StopTool,
 		Parts: []Part{
-			{Kind: Thinking, Text: "hm", Signature: "s"}, {Kind: Redacted, Data: "x"}, {Text: "a"}, {Kind: Refusal, Text: "no"},
+			{Kind: Thinking, Text: "hm", Signature: "openai:s"}, {Kind: Redacted, Data: "openai:x"}, {Text: "a"}, {Kind: Refusal, Text: "no"},
 			{Kind: ToolCall, ID: "c", Name: "f", Arguments: Raw(`{"a":1}`)},
 		},
 		Usage: Usage{Known: true, Input: 36, Cached: 3, CacheWrite: 2, Output: 87, Reasoning: 7},

@@ -281,7 +281,7 @@ func respThinking(v gjson.Result) (Part, bool) {
 			return true
 		})
 	}
-	sealed := v.Get("encrypted_content").Str
+	sealed := respTake(v.Get("encrypted_content").Str)
 	if len(texts) == 0 {
 		return Part{Kind: Redacted, Data: sealed}, sealed != ""
 	}

@@ -44,7 +44,7 @@ func TestResponsesReadRequest(t *testing.T) {
 			{"role":"user","content":"go on"}]`,
 			Request{Dropped: []string{"input[].id", "input[].status"}, Turns: []Turn{respUserTurn("hi"),
 				{Role: Assistant, Parts: []Part{
-					{Kind: Thinking, Text: "a\n\nb", Signature: "s"}, {Kind: Redacted, Data: "x"},
+					{Kind: Thinking, Text: "a\n\nb", Signature: "openai:s"}, {Kind: Redacted, Data: "openai:x"},
 					{Text: "yes"}, {Kind: Refusal, Text: "no"},
 					{Kind: ToolCall, ID: "c1", Name: "f", Arguments: Raw(`{"a":1}`)}, {Kind: ToolCall, ID: "c2", Name: "g", Arguments: Raw(`{}`)}}},
 				{Parts: []Part{

@@ -200,8 +200,8 @@ func (r *respReader) reasoningDone(v gjson.Result) error {
 		return nil
 	}
 	r.lateText(b, p.Text)
-	if sealed := v.Get("encrypted_content").Str; sealed != "" {
-		r.emit(Event{Kind: Sign, Index: b.index, Text: []byte(sealed)})
+	if p.Signature != "" {
+		r.emit(Event{Kind: Sign, Index: b.index, Text: []byte(p.Signature)})
 	}
 	return nil
 }

@@ -203,7 +203,7 @@ func (w *respWriter) appendReasoning(dst []byte, b *respBlock, end bool) []byte 
 	}
 	dst = append(dst, ']')
 	if len(b.sealed) > 0 {
-		dst = respQuote(append(dst, `,"encrypted_content":`...), b.sealed)
+		dst = respQuote(append(dst, `,"encrypted_content":`...), respShow(string(b.sealed)))
 	}
 	return append(dst, '}')
 }

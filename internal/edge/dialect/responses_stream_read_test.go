@@ -85,7 +85,7 @@ func TestResponsesReadStream(t *testing.T) {
 			{"type":"response.output_item.added","output_index":2,"item":{"id":"rs_3","type":"reasoning","summary":[]}}
 			{"type":"response.output_item.done","output_index":2,"item":{"id":"rs_3","type":"reasoning","summary":[]}}
 			` + completed,
-			begin + "0 opens thinking\n0 says \"a\"\n0 says \"\\n\\n\"\n0 says \"b\"\n0 signs \"s\"\n0 ends\n1 opens redacted x\n1 ends\nfinish 1" + end},
+			begin + "0 opens thinking\n0 says \"a\"\n0 says \"\\n\\n\"\n0 says \"b\"\n0 signs \"openai:s\"\n0 ends\n1 opens redacted openai:x\n1 ends\nfinish 1" + end},
 		{"reasoning of open models", created + `{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning"}}
 			{"type":"response.reasoning_text.delta","output_index":0,"content_index":0,"delta":"hm"}
 			{"type":"response.reasoning_text.done","output_index":0,"content_index":0,"text":"hm"}
@@ -115,7 +115,7 @@ func TestResponsesReadStream(t *testing.T) {
 			{"type":"response.completed","response":{}}`,
 			"begin   0\n0 opens text\n0 says \"a\"\n0 ends\n1 opens text\n1 says \"b\"\n1 ends\nfinish 1\nend"},
 		{"nothing but the whole", `{"type":"response.completed","response":{"id":"resp_1","model":"gpt","created_at":5,"status":"completed","output":[{"type":"reasoning","summary":[],"encrypted_content":"x"},{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}],"usage":{"input_tokens":1,"output_tokens":2}}}`,
-			begin + "0 opens redacted x\n0 ends\n1 opens text\n1 says \"a\"\n1 ends\n2 opens call c f\n2 says \"{}\"\n2 ends\nfinish 4" + end},
+			begin + "0 opens redacted openai:x\n0 ends\n1 opens text\n1 says \"a\"\n1 ends\n2 opens call c f\n2 says \"{}\"\n2 ends\nfinish 4" + end},
 		{"a cap", created + `{"type":"response.output_text.delta","delta":"a"}
 			{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`,
 			begin + "0 opens text\n0 says \"a\"\n0 ends\nfinish 3\nend"},

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"strings"
+
 	"strconv"
 )
 
@@ -126,16 +128,22 @@ func (w *respOut) part(role Role, p *Part) bool {
 		return w.result(p)
 	case p.Kind == Thinking && role == Assistant:
 		// Its provider takes thinking back only with its seal.
-		if unsealed(p.Signature) {
+		sealed, own := strings.CutPrefix(p.Signature, respMark)
+		if !own {
 			w.r.drop("thinking without a signature")
 			return true
 		}
 		w.dst = append(w.dst, `{"type":"reasoning","summary":[{"type":"summary_text","text":`...)
-		w.dst = respQuote(append(respQuote(w.dst, p.Text), `}],"encrypted_content":`...), p.Signature)
+		w.dst = respQuote(append(respQuote(w.dst, p.Text), `}],"encrypted_content":`...), sealed)
 		w.dst = append(w.dst, `},`...)
 	case p.Kind == Redacted && role == Assistant:
+		sealed, own := strings.CutPrefix(p.Data, respMark)
+		if !own {
+			w.r.drop("thinking without a signature")
+			return true
+		}
 		w.dst = append(w.dst, `{"type":"reasoning","summary":[],"encrypted_content":`...)
-		w.dst = append(respQuote(w.dst, p.Data), `},`...)
+		w.dst = append(respQuote(w.dst, sealed), `},`...)
 	default:
 		return false
 	}

@@ -23,7 +23,7 @@ func TestResponsesWriteRequest(t *testing.T) {
 		{"documents", Request{Turns: []Turn{{Parts: []Part{{Kind: Document, URL: "https://a", Name: "n"}, {Kind: Document, Media: "application/pdf", Data: "AAAA"}, {Kind: Document, Media: "text/plain", Data: "AAAA", Name: "n.txt"}}}}},
 			`"input":[{"type":"message","role":"user","content":[{"type":"input_file","file_url":"https://a"},{"type":"input_file","filename":"document.pdf","file_data":"data:application/pdf;base64,AAAA"},{"type":"input_file","filename":"n.txt","file_data":"data:text/plain;base64,AAAA"}]}],` + store},
 		{"an assistant", Request{Turns: []Turn{{Role: Assistant, Parts: []Part{
-			{Kind: Thinking, Text: "hm", Signature: "s"}, {Kind: Thinking, Text: "unsigned"}, {Kind: Redacted, Data: "x"},
+			{Kind: Thinking, Text: "hm", Signature: "openai:s"}, {Kind: Thinking, Text: "unsigned"}, {Kind: Redacted, Data: "openai:x"},
 			{Text: "a"}, {Kind: Refusal, Text: "no"}, {Kind: ToolCall, ID: "c", Name: "f", Arguments: Raw(`{"a":1}`)}, {Kind: ToolCall, ID: "d", Name: "g"}, {Text: "b"}}}}},
 			`"input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"s"},{"type":"reasoning","summary":[],"encrypted_content":"x"},` +
 				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"refusal","refusal":"no"}]},{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a\":1}"},{"type":"function_call","call_id":"d","name":"g","arguments":"{}"},` +

@@ -12,7 +12,7 @@ import "bytes"
 // It returns body itself if nothing must change. A body without a budget and
 // without a foreign signature is not read message by message.
 func SettleThoughts(body []byte, foreign func(signature []byte) bool) []byte {
-	strange, budgeted := strangeThoughts(body, foreign), bytes.Contains(body, []byte(`"budget_tokens"`))
+	strange, budgeted := holds(body, `"signature"`, foreign) || holds(body, `"data"`, foreign), bytes.Contains(body, []byte(`"budget_tokens"`))
 	if !strange && !budgeted {
 		return body
 	}
@@ -40,8 +40,7 @@ func SettleThoughts(body []byte, foreign func(signature []byte) bool) []byte {
 		gone := 0
 		for b := elementsOf(body, content); b.next(); {
 			p := piece{span: b.value}
-			p.gone = strange && string(unquoted(stringMember(body, b.value, "type"))) == "thinking" &&
-				foreign(unquoted(stringMember(body, b.value, "signature")))
+			p.gone = strange && foreignBlock(body, b.value, foreign)
 			if p.gone {
 				gone++
 			}
@@ -61,9 +60,44 @@ func SettleThoughts(body []byte, foreign func(signature []byte) bool) []byte {
 	return withEdits(body, list)
 }
 
-// strangeThoughts says whether there may be a signature that is foreign.
-func strangeThoughts(body []byte, foreign func([]byte) bool) bool {
-	mark := []byte(`"signature"`)
+// SettleReasoning makes a body of responses one that OpenAI accepts although
+// models of other providers have answered in between: what was thought is left
+// out. foreign says whether an encrypted_content is none of OpenAI's. It returns
+// body itself if nothing must change, or Parse does not accept it.
+func SettleReasoning(body []byte, foreign func(sealed []byte) bool) []byte {
+	if !holds(body, `"encrypted_content"`, foreign) {
+		return body
+	}
+	e, bad := Parse(Responses, body)
+	if bad != nil {
+		return body
+	}
+	o, err := Responses.Outline(body, &e)
+	if err != nil {
+		return body
+	}
+	settled, err := Responses.Edit(body, o, Edits{Thinking: true}, (*Features).Tokens)
+	if err != nil {
+		return body
+	}
+	return settled
+}
+
+// foreignBlock says whether a block is what another provider's model thought.
+func foreignBlock(body []byte, at span, foreign func([]byte) bool) bool {
+	switch string(unquoted(stringMember(body, at, "type"))) {
+	case "thinking":
+		return foreign(unquoted(stringMember(body, at, "signature")))
+	case "redacted_thinking":
+		return foreign(unquoted(stringMember(body, at, "data")))
+	}
+	return false
+}
+
+// holds says whether there may be a member of that name, with its quotes, whose
+// text is foreign.
+func holds(body []byte, name string, foreign func([]byte) bool) bool {
+	mark := []byte(name)
 	for at := 0; ; {
 		i := bytes.Index(body[at:], mark)
 		if i < 0 {

@@ -35,6 +35,8 @@ func TestSettleThoughts(t *testing.T) {
 		{"its own thoughts stay", talk(on, user, said(own, text), user), ""},
 		{"those without a signature go", talk(on, user, said(none, text), user, said(own, text), user), talk(on, user, said(text), user, said(own, text), user)},
 		{"those of another provider go", talk(on, user, said(other, own, none, text), user), talk(on, user, said(own, text), user)},
+		{"what another provider hides goes", talk(on, user, said(`{"type":"redacted_thinking","data":"other:1"}`, `{"type":"redacted_thinking","data":"abc"}`, text), user),
+			talk(on, user, said(`{"type":"redacted_thinking","data":"abc"}`, text), user)},
 		{"a note stands for a message of thoughts alone", talk(on, user, said(none, other), user), talk(on, user, said(note), user)},
 		{"another's calls wait for results", talk(on, user, said(none, use), results), talk(off, user, said(use), results)},
 		{"so do calls without thoughts", talk(on, user, said(text, use), results), talk(off, user, said(text, use), results)},
@@ -52,6 +54,21 @@ func TestSettleThoughts(t *testing.T) {
 		if got := SettleThoughts([]byte(c.body), foreign); string(got) != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
+	}
+}
+
+func TestSettleReasoning(t *testing.T) {
+	talk := func(sealed string) string {
+		return `{"model":"m","input":[{"role":"user","content":"a"},{"type":"reasoning","summary":[],"encrypted_content": "` + sealed + `"},` +
+			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"b"}]},{"role":"user","content":"c"}]}`
+	}
+	foreign := func(s []byte) bool { return bytes.HasPrefix(s, []byte("other:")) }
+	if got := SettleReasoning([]byte(talk("own")), foreign); string(got) != talk("own") {
+		t.Errorf("%s", got)
+	}
+	got := SettleReasoning([]byte(talk("other:1")), foreign)
+	if !json.Valid(got) || bytes.Contains(got, []byte("reasoning")) || !bytes.Contains(got, []byte(`"b"`)) {
+		t.Errorf("%s", got)
 	}
 }
 
