@@ -157,7 +157,7 @@ func trusted(u *gateway.UpstreamReport, now time.Time) span {
 		}
 	}
 	switch {
-	case b.State == "open" && b.Until != nil:
+	case b.State == "open" && b.Until != nil && b.Until.After(now):
 		return span{"open" + why + ", probe in " + seconds(b.Until.Sub(now).Seconds()), alarm}
 	case b.State == "open":
 		return span{"open" + why, alarm}
