@@ -169,5 +169,8 @@ func (c *Client) refused(res *http.Response, path string, answer []byte) *Refuse
 	if place, _, _ := strings.Cut(path, "?"); res.StatusCode == http.StatusNotFound && strings.Contains(p.Detail, place) {
 		e.words = fmt.Sprintf("%s has no %s: it is an older gateway, whose own command fits it", c.base, place)
 	}
+	if res.StatusCode == http.StatusUnauthorized {
+		e.words += "; this command takes it from SPILLWAY_TOKEN or --token"
+	}
 	return e
 }

@@ -90,7 +90,7 @@ func TestErrors(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{"no token", 401, "application/problem+json", `{"detail":"this needs a token","remedy":"send one"}`, "401 Unauthorized: this needs a token; send one"},
+		{"no token", 401, "application/problem+json", `{"detail":"this needs a token","remedy":"send one"}`, "401 Unauthorized: this needs a token; send one; this command takes it from SPILLWAY_TOKEN or --token"},
 		{"no remedy", 403, "application/problem+json", `{"detail":"may look only"}`, "may look only"},
 		{"the listener for callers", 404, "application/json", `{"error":{"message":"no such path"}}`, "is it the address for operators?"},
 		{"an older gateway", 404, "application/problem+json", `{"detail":"there is nothing at GET /admin/v1/snapshot"}`, "has no /admin/v1/snapshot: it is an older gateway"},

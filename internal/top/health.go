@@ -61,9 +61,7 @@ func health(p *gateway.Picture, now time.Time) []remark {
 			say(warn, "tenant %s: predictions are not believed for it, because they were wrong", t.Tenant)
 		}
 	}
-	if n, stage := refused(&p.Second); n > 0 {
-		say(warn, "%d refused in the last second, most by %s", n, stage)
-	}
+	turnedAway(p, say)
 	if len(all) == 0 {
 		return []remark{{calm(p), good}}
 	}
@@ -82,6 +80,26 @@ func nothingLeft(p *gateway.Picture, say func(ink, string, ...any)) {
 			say(alarm, "model %s: no upstream is left", m)
 		}
 	}
+}
+
+// turnedAway says how many are refused, and whom it meets most. Over ten
+// seconds, so that it can be read.
+func turnedAway(p *gateway.Picture, say func(ink, string, ...any)) {
+	all, most := 0.0, gateway.TenantPicture{}
+	for _, t := range p.Tenants {
+		all += t.Refused
+		if t.Refused > most.Refused {
+			most = t
+		}
+	}
+	if all == 0 {
+		return
+	}
+	stage := ""
+	if _, name := refused(&p.Second); name != "" {
+		stage = ", at the moment most by " + name
+	}
+	say(warn, "%s a second are refused, %s of them of tenant %s%s", rate(all), percent(most.Refused/all), most.Tenant, stage)
 }
 
 // modelHealth says whether running calls are slow, and which classes pay for it.

@@ -72,12 +72,15 @@ func headline(s *state, width, height int) []line {
 			{"  in time/s ", plain}, {fmt.Sprint(p.Second.Good), strong}, {"  worst wait ", plain}, {worst, strong}},
 	}
 	all := health(p, s.now)
-	shown := 1
+	name, shown := "health ", 1
+	if s.lost != nil {
+		name = "health was: "
+	}
 	if height >= 40 {
 		shown = min(len(all), 4)
 	}
 	for i, r := range all[:shown] {
-		name, tail := "health ", ""
+		tail := ""
 		if more := len(all) - shown; i == shown-1 && more > 0 {
 			tail = fmt.Sprintf("  +%d: h", more)
 		}
