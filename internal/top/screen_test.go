@@ -81,6 +81,21 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// The sample in the guide is what the program shows.
+func TestSampleInTheGuide(t *testing.T) {
+	screen, err := os.ReadFile("testdata/busy-80x24.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(guide), "```\n"+string(screen)+"```\n") {
+		t.Error("docs/operating.md shows another screen than testdata/busy-80x24.txt: copy it there")
+	}
+}
+
 // A screen of any size has exactly so many lines of so many columns, whatever
 // is on it, with letters of two columns in the names.
 func TestSizes(t *testing.T) {
