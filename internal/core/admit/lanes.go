@@ -90,14 +90,18 @@ func (c *Controller) Pools() int { return len(c.pools) }
 
 // View reads the pool of a number below Pools; false if it is no longer there.
 // It predicts as an offer at now would, and changes nothing: a refresh for the
-// sake of looking is taken back, as it would move the next one. One pool at a
-// time, so that whoever holds a lock around the controller can let go of it.
+// sake of looking is taken back, as it would move the next one. Without lanes
+// nothing is predicted. It is one pool at a time, so that whoever holds a lock
+// around the controller can let go of it.
 func (c *Controller) View(now time.Time, number int, lanes *Lanes) (v View, ok bool) {
 	p := c.pools[number]
 	if p.gone() {
 		return v, false
 	}
 	v = View{PoolState: p.state(now), Queue: p.policy.Queue, Deployments: p.deploymentStates(now)}
+	if lanes == nil {
+		return v, true
+	}
 	if p.outdated(now) || p.due(now, p.events+1) {
 		defer p.asWas()()
 		p.current(now)

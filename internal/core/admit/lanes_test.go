@@ -167,10 +167,10 @@ func BenchmarkView(b *testing.B) {
 			c.Payer(now, i%200)
 		}
 	})
-	b.Run("treasury", func(b *testing.B) {
+	b.Run("money", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			c.Treasury(now)
+			c.Money()
 		}
 	})
 	b.Run("all/at/once", func(b *testing.B) {

@@ -41,12 +41,12 @@ func (c *Controller) Payer(now time.Time, number int) PayerState {
 	return s
 }
 
-// Treasury is the budget of all tenants, and what is held of all budgets.
-func (c *Controller) Treasury(now time.Time) (list []AccountState, m MoneyState) {
-	if c.spent != nil {
-		list = c.spent.states(now, nil)
+// Treasury is the budget of all tenants together; empty if there is none.
+func (c *Controller) Treasury(now time.Time) []AccountState {
+	if c.spent == nil {
+		return nil
 	}
-	return list, c.moneyState()
+	return c.spent.states(now, nil)
 }
 
 func usage(now time.Time, w *meter.Window) Usage {

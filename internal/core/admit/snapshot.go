@@ -113,7 +113,8 @@ type MoneyState struct {
 	Forgotten   int64 // accounts of users and sessions that had to give way
 }
 
-func (c *Controller) moneyState() (s MoneyState) {
+// Money is what is held of all budgets. It looks at every living request.
+func (c *Controller) Money() (s MoneyState) {
 	if !c.counts {
 		return s
 	}
@@ -159,7 +160,7 @@ func (c *Controller) Snapshot(now time.Time) Snapshot {
 	for _, t := range c.tenants {
 		s.Tenants = append(s.Tenants, t.state(now))
 	}
-	s.Accounts, s.Money = c.accountStates(now), c.moneyState()
+	s.Accounts, s.Money = c.accountStates(now), c.Money()
 	slices.SortFunc(s.Tenants, func(a, b TenantState) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
