@@ -102,6 +102,7 @@ func (r *rig) ask(method, path, body string, header ...string) *httptest.Respons
 			r.t.Errorf("%s %s answers with the secret %q", method, path, s)
 		}
 	}
+	r.asDescribed(q, body, w)
 	return w
 }
 

@@ -28,6 +28,7 @@ var table = map[string]struct {
 	"GET /admin/v1/upstreams":    {"", 401, 200, 200, 200, 403},
 	"GET /admin/v1/refusals":     {"", 401, 200, 200, 200, 403},
 	"POST /admin/v1/explain":     {`{"request_id":"req_0"}`, 401, 404, 404, 404, 403},
+	"GET /admin/v1/openapi.json": {"", 401, 200, 200, 200, 403},
 	"GET /admin/v1/elsewhere":    {"", 401, 404, 404, 404, 403}, // nobody learns what there is
 	"POST /admin/v1/upstreams":   {"", 401, 404, 404, 404, 403},
 	"GET /debug/pprof/elsewhere": {"", 401, 404, 404, 404, 403},
