@@ -49,7 +49,7 @@ func (s *Surface) live(w http.ResponseWriter, r *http.Request, _ identity) error
 	}
 	defer leave()
 	out := http.NewResponseController(w)
-	out.SetReadDeadline(time.Time{}) // that of the server is for requests, and would end the stream
+	out.SetReadDeadline(time.Time{}) // the server's is for reading requests; it lifts it by itself only where there is no body
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
@@ -68,11 +68,11 @@ func (s *Surface) live(w http.ResponseWriter, r *http.Request, _ identity) error
 		if !s.still(r) {
 			return nil
 		}
-		idle.Reset(heartbeat)
 		out.SetWriteDeadline(time.Now().Add(takeTime))
 		if _, err := w.Write(event); err != nil || out.Flush() != nil {
 			return nil // whoever listened is gone
 		}
+		idle.Reset(heartbeat)
 	}
 }
 
