@@ -134,7 +134,7 @@ func (x *exchange) end(o *admit.Outcome, e *wire.Error) {
 		x.record.Outcome = telemetry.Answered
 	case x.committed:
 		x.record.Outcome = telemetry.Cut
-	case e.Code == codeDeadline:
+	case e.Code == wire.CodeDeadline.String():
 		x.record.Outcome = telemetry.TimedOut
 	case e.Status < 500:
 		x.record.Outcome = telemetry.Invalid
