@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// quiet is how long a live stream may say nothing. A picture or a heartbeat
-	// comes each second or so; without either the other side is gone, and TCP
-	// would take minutes to say so.
-	quiet = 15 * time.Second
+	// quiet is how long a live stream may say nothing. A picture comes each
+	// second, and where none can be made a comment each quarter of a minute;
+	// without either the other side is gone, and TCP would take minutes to say so.
+	quiet = 40 * time.Second
 	// Pauses between attempts grow up to longestPause. A gateway that refuses us
 	// is asked no more often than that: ten wrong tokens in a minute lock an
 	// address out.

@@ -111,7 +111,7 @@ func TestFollow(t *testing.T) {
 		)
 		want := []string{
 			"0s picture 1", "0s picture 2", "0s http://gw.example:9090 has ended the stream",
-			"30s picture 3", "45s http://gw.example:9090 has said nothing for 15s",
+			"30s picture 3", "70s http://gw.example:9090 has said nothing for 40s",
 			"401 Unauthorized: no such token", "read a picture of http://gw.example:9090", "picture 4",
 		}
 		for i, w := range want {

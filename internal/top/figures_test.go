@@ -63,8 +63,8 @@ func TestHealth(t *testing.T) {
 	p.Budgets = busy().picture.Budgets
 	p.Budgets[0].Alarm = "exhausted"
 	says("budget tenant tenant-007 day is exhausted: what does not fit is refused")
-	p.Models[0].Classes[0].High = 0.5
-	says("model chat, interactive: held back, the predicted wait of 500ms is above 500ms")
+	p.Models[0].Classes[0].High = 0.4
+	says("model chat, interactive: held back, the predicted wait of 500ms is above 400ms")
 	p.Upstream[0].Usable = 0
 	says("model chat: no upstream is left")
 	p.Draining = true

@@ -109,7 +109,7 @@ func modelHealth(m *gateway.ModelPicture, say func(ink, string, ...any)) {
 	}
 	for _, c := range m.Classes {
 		switch {
-		case c.High > 0 && c.Wait >= c.High:
+		case c.High > 0 && c.Wait > c.High:
 			say(alarm, "model %s, %s: held back, the predicted wait of %s is above %s", m.Model, c.Class, seconds(c.Wait), seconds(c.High))
 		case c.Level > 0:
 			say(warn, "model %s, %s: level %d of its ladder", m.Model, c.Class, c.Level)

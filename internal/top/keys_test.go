@@ -146,6 +146,10 @@ func TestStale(t *testing.T) {
 	if text := draw(s, 80, 24); strings.Contains(text, "STALE") || strings.Contains(text, "away") {
 		t.Errorf("it is not over in %s", text)
 	}
+	s.now = t0.Add(10 * time.Second) // no picture for six seconds, but nobody has said why
+	if text := draw(s, 80, 24); !strings.Contains(text, "STALE since 14:03:26, still connected") || !strings.Contains(text, "health was") {
+		t.Errorf("nothing is said of the silence in %s", text)
+	}
 }
 
 func TestPageScrolls(t *testing.T) {

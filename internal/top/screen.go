@@ -73,7 +73,7 @@ func headline(s *state, width, height int) []line {
 	}
 	all := health(p, s.now)
 	name, shown := "health ", 1
-	if s.lost != nil {
+	if s.stale() {
 		name = "health was: "
 	}
 	if height >= 40 {
@@ -103,6 +103,8 @@ func (s *state) title() line {
 			again = "asked again in " + seconds(left.Seconds())
 		}
 		return append(l, span{"STALE since " + s.since.Format(time.TimeOnly) + ", " + again, alarm})
+	case s.stale():
+		return append(l, span{"STALE since " + s.since.Format(time.TimeOnly) + ", still connected", alarm})
 	case s.held:
 		return append(l, span{"HELD at " + at + ", space lets it go on", warn})
 	}

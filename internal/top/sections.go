@@ -65,7 +65,7 @@ func modelTable(p *gateway.Picture) *table {
 				continue
 			}
 			held := plain
-			if c.High > 0 && c.Wait >= c.High {
+			if c.High > 0 && c.Wait > c.High {
 				held = alarm
 			}
 			t.rows = append(t.rows, row{m.Model + " " + c.Class, []span{

@@ -93,6 +93,11 @@ func (s *state) show(now time.Time, p *gateway.Picture) {
 	}
 }
 
+// patience is how long a picture is taken for the present.
+const patience = 5 * time.Second
+
+func (s *state) stale() bool { return s.lost != nil || s.now.Sub(s.since) > patience }
+
 func (s *state) lose(now time.Time, why error, again time.Duration) {
 	s.now, s.lost, s.again = now, why, now.Add(again)
 }
