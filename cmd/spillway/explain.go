@@ -90,11 +90,11 @@ func printExplanation(w io.Writer, e *ops.Explanation) error {
 	if e.Was != nil {
 		fmt.Fprintf(w, "refused at %s: %s\n", e.Refused.Format(time.RFC3339), e.Was.Words)
 	}
-	when := "now"
+	when := "stand now"
 	if e.StagesOf == "refusal" {
-		when = "then"
+		when = "stood then"
 	}
-	fmt.Fprintf(w, "\nThe stages, as they stood %s:\n\n", when)
+	fmt.Fprintf(w, "\nThe stages, as they %s:\n\n", when)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range e.Stages {
 		mark := ""

@@ -57,14 +57,15 @@ func TestHealth(t *testing.T) {
 	p.Models[0].Running = 4
 	says("all is well: every slot is in use, and nobody waits")
 	p.Models[0].Classes[0].Waiting, p.Models[0].Classes[0].Wait = 3, 0.5
-	says("all is well: 3 wait, at most 500ms by prediction")
+	p.Lanes = []gateway.LanePicture{{Tenant: "shop", Waiting: 2, Wait: 0.6}, {Tenant: "light", Waiting: 1, Wait: 0.5}}
+	says("all is well: 3 wait, at most 600ms by prediction")
 	p.Second.Started, p.Second.Wait, p.Second.Foretold = 2, 5, 1
 	says("waits are 5.0s, and 1.0s were predicted")
 	p.Budgets = busy().picture.Budgets
 	p.Budgets[0].Alarm = "exhausted"
 	says("budget tenant tenant-007 day is exhausted: what does not fit is refused")
 	p.Models[0].Classes[0].High = 0.4
-	says("model chat, interactive: held back, the predicted wait of 500ms is above 400ms")
+	says("model chat, held back: interactive (predicted wait 500ms, above 400ms)")
 	p.Upstream[0].Usable = 0
 	says("model chat: no upstream is left")
 	p.Draining = true

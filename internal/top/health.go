@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/gateway"
@@ -107,15 +108,27 @@ func modelHealth(m *gateway.ModelPicture, say func(ink, string, ...any)) {
 	if m.Brownout >= slowBy {
 		say(warn, "model %s: running calls take %.1f times as long as they should", m.Model, m.Brownout)
 	}
+	var back []string
+	figures := ""
 	for _, c := range m.Classes {
-		switch {
-		case c.High > 0 && c.Wait > c.High:
-			say(alarm, "model %s, %s: held back, the predicted wait of %s is above %s", m.Model, c.Class, seconds(c.Wait), seconds(c.High))
-		case c.Level > 0:
+		if held(&c) {
+			if figures == "" {
+				figures = fmt.Sprintf("predicted wait %s, above %s", seconds(c.Wait), seconds(c.High))
+			}
+			back = append(back, c.Class)
+		}
+		if c.Level > 0 {
 			say(warn, "model %s, %s: level %d of its ladder", m.Model, c.Class, c.Level)
 		}
 	}
+	if back != nil {
+		say(alarm, "model %s, held back: %s (%s)", m.Model, strings.Join(back, ", "), figures)
+	}
 }
+
+// held says whether a class is above its watermark, so that what comes of it is
+// refused.
+func held(c *gateway.ClassPicture) bool { return c.High > 0 && c.Wait > c.High }
 
 // refused counts the refusals of a second, and names the stage of most.
 func refused(s *gateway.Second) (n int64, most string) {
@@ -142,7 +155,7 @@ func calm(p *gateway.Picture) string {
 // total is the sum over all models.
 type total struct {
 	running, slots, waiting int
-	worst                   float64 // predicted wait where anybody waits, in seconds
+	worst                   float64 // wait predicted for one more where anybody waits, in seconds
 	where                   string  // that is
 }
 
@@ -151,9 +164,11 @@ func totals(p *gateway.Picture) (t total) {
 		t.running, t.slots = t.running+m.Running, t.slots+m.Slots
 		for _, c := range m.Classes {
 			t.waiting += c.Waiting
-			if c.Waiting > 0 && c.Wait > t.worst {
-				t.worst, t.where = c.Wait, m.Model+" "+c.Class
-			}
+		}
+	}
+	for _, l := range p.Lanes {
+		if l.Wait > t.worst {
+			t.worst, t.where = l.Wait, l.Tenant+", "+l.Class
 		}
 	}
 	return t

@@ -10,9 +10,9 @@ h          all that health says
 space      hold the picture, and let it go on
 
 in time/s  answers that were complete before their deadline
-worst wait the longest that is predicted, where anybody waits
+worst wait the longest that is predicted for one more of a tenant that waits
 predicted  wait of a tenant that comes now and has nothing waiting
-held at    predicted wait from which the class is held back
+held at    predicted wait above which the class is held back
 level      of the ladder: 1 to 3 is served in a cheaper form
 oldest     how long the tenant's oldest request has waited
 cheaper    requests a second that are served in a cheaper form

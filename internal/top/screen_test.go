@@ -165,7 +165,7 @@ func TestNamesAreOnlySeen(t *testing.T) {
 // What wants to be looked at stands out, in the terminal's own colours.
 func TestInks(t *testing.T) {
 	text := draw(busy(), 80, 24)
-	for _, want := range []string{inks[alarm] + "model chat, batch: held back", inks[warn] + "  16/16", inks[picked] + "TENANTS 200", inks[picked] + "tenant-007"} {
+	for _, want := range []string{inks[alarm] + "model chat, held back: batch", inks[warn] + "  16/16", inks[picked] + "TENANTS 200", inks[picked] + "tenant-007"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q", want, text)
 		}

@@ -61,16 +61,16 @@ func modelTable(p *gateway.Picture) *table {
 			{leveled(level), levelInk(level)}, {"-", plain}, {seconds(m.Mean), plain},
 		}})
 		for _, c := range m.Classes {
-			if c.Waiting == 0 && c.Running == 0 && c.Level == 0 {
+			if c.Waiting == 0 && c.Running == 0 && c.Level == 0 && !held(&c) {
 				continue
 			}
-			held := plain
-			if c.High > 0 && c.Wait > c.High {
-				held = alarm
+			mark := plain
+			if held(&c) {
+				mark = alarm
 			}
 			t.rows = append(t.rows, row{m.Model + " " + c.Class, []span{
-				{"  " + c.Class, plain}, {strconv.Itoa(c.Running), plain}, {strconv.Itoa(c.Waiting), plain}, {seconds(c.Wait), held},
-				{leveled(c.Level), levelInk(c.Level)}, {seconds(c.High), held}, {"-", plain},
+				{"  " + c.Class, plain}, {strconv.Itoa(c.Running), plain}, {strconv.Itoa(c.Waiting), plain}, {seconds(c.Wait), mark},
+				{leveled(c.Level), levelInk(c.Level)}, {seconds(c.High), mark}, {"-", plain},
 			}})
 		}
 	}
