@@ -4,8 +4,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
 )
 
 // A script takes the picture as text or JSON; what is wrong says what to do.
@@ -47,5 +50,26 @@ func TestTopOnce(t *testing.T) {
 				t.Errorf("code %d, want %d and %q in\n%s", code, tt.code, tt.want, out)
 			}
 		})
+	}
+}
+
+// A real gateway tells its picture and whom it refused.
+func TestTopOfAServer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "spillway.yaml")
+	write(t, file, "providers: {sim: {kind: simulated, slots: 4, service_mean: 10ms}}\nmodels: {chat: {deployments: [{provider: sim}]}}\nledger: {enabled: false}\n"+
+		"tenants: [{name: shop, keys: [\""+config.HashKey("shop-key")+"\"], limits: {rpm: 1}}]\n")
+	p, base, ops := serve(t, "--config", file)
+	post(t, base+"/v1/chat/completions", "shop-key", hello)
+	if code, answer := post(t, base+"/v1/chat/completions", "shop-key", hello); code != 429 {
+		t.Fatalf("%d %s", code, answer)
+	}
+	out, err := command(t, "top", "--ops", strings.TrimPrefix(ops, "http://"), "--once").CombinedOutput()
+	for _, want := range []string{"slots 0/4", "TENANTS 1 by refused", "UPSTREAMS 1", "requests a minute: 1 of 1"} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v, want %q in\n%s", err, want, out)
+		}
+	}
+	if code := p.end(t); code != 0 {
+		t.Errorf("SIGTERM: exit code %d", code)
 	}
 }

@@ -156,7 +156,15 @@ func calm(p *gateway.Picture) string {
 type total struct {
 	running, slots, waiting int
 	worst                   float64 // wait predicted for one more where anybody waits, in seconds
-	where                   string  // that is
+	where                   string  // of which tenant
+}
+
+// longest writes the worst wait, and whose it is.
+func (t *total) longest() string {
+	if t.worst == 0 {
+		return "-"
+	}
+	return seconds(t.worst) + " " + t.where
 }
 
 func totals(p *gateway.Picture) (t total) {
@@ -168,7 +176,7 @@ func totals(p *gateway.Picture) (t total) {
 	}
 	for _, l := range p.Lanes {
 		if l.Wait > t.worst {
-			t.worst, t.where = l.Wait, l.Tenant+", "+l.Class
+			t.worst, t.where = l.Wait, l.Tenant
 		}
 	}
 	return t

@@ -16,13 +16,9 @@ func Once(w io.Writer, address string, now time.Time, p *gateway.Picture, list [
 	s.refusals = list
 	t := totals(p)
 	n, _ := refused(&p.Second)
-	worst := "-"
-	if t.worst > 0 {
-		worst = seconds(t.worst) + " (" + t.where + ")"
-	}
 	out := []string{
 		fmt.Sprintf("spillway %s  up %s  %s", address, seconds(p.Uptime), p.At.Format(time.RFC3339)),
-		fmt.Sprintf("slots %d/%d  waiting %d  refused/s %d  in time/s %d  worst wait %s", t.running, t.slots, t.waiting, n, p.Second.Good, worst),
+		fmt.Sprintf("slots %d/%d  waiting %d  refused/s %d  in time/s %d  worst wait %s", t.running, t.slots, t.waiting, n, p.Second.Good, t.longest()),
 	}
 	for _, r := range health(p, now) {
 		out = append(out, "health "+r.text)

@@ -59,17 +59,14 @@ func drawPicture(s *state, width, height int) []string {
 func headline(s *state, width, height int) []line {
 	p, t := s.picture, totals(s.picture)
 	n, _ := refused(&p.Second)
-	refusing, worst := plain, "-"
+	refusing := plain
 	if n > 0 {
 		refusing = alarm
-	}
-	if t.worst > 0 {
-		worst = seconds(t.worst) + " (" + t.where + ")"
 	}
 	out := []line{
 		s.title(),
 		{{"slots ", plain}, {fmt.Sprintf("%d/%d", t.running, t.slots), strong}, {"  waiting ", plain}, {fmt.Sprint(t.waiting), strong}, {"  refused/s ", plain}, {fmt.Sprint(n), refusing},
-			{"  in time/s ", plain}, {fmt.Sprint(p.Second.Good), strong}, {"  worst wait ", plain}, {worst, strong}},
+			{"  in time/s ", plain}, {fmt.Sprint(p.Second.Good), strong}, {"  worst wait ", plain}, {t.longest(), strong}},
 	}
 	all := health(p, s.now)
 	name, shown := "health ", 1
