@@ -94,7 +94,9 @@ func (x *exchange) decided(d *admit.Decision) {
 			d.Stage = admit.StageAgain
 		}
 	}
+	first := x.record.Decision.ID == 0
 	x.g.metrics.Decided(&x.record, d)
+	x.g.history.decided(time.Now(), &x.record, d, first)
 }
 
 // wait waits for the next decision. ok is false when there will be none.

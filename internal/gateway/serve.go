@@ -151,6 +151,7 @@ func (x *exchange) finish() {
 	x.record.Total = time.Since(x.record.Arrived)
 	x.g.tracer.Finished(&x.record) // metrics name the traces that are kept
 	x.g.metrics.Finished(&x.record)
+	x.g.history.ended(x.record.Arrived.Add(x.record.Total), &x.record, x.id != 0)
 	x.g.log.Request(&x.record)
 	if x.broken {
 		panic(http.ErrAbortHandler)

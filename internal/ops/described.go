@@ -83,6 +83,20 @@ var descriptions = map[string]description{
 		says:    "Logs out: ends the session of the cookie.",
 		answers: []answer{{http.StatusNoContent, "It is over.", "", nil}},
 	},
+	"GET /admin/v1/snapshot": {
+		says:    "Gives the picture of now: what is full, who waits, what is predicted.",
+		answers: []answer{{http.StatusOK, "The picture. Times in seconds, money in dollars.", "", gateway.Picture{}}},
+	},
+	"GET /admin/v1/history": {
+		says:    "Gives what was decided and what ended, second by second.",
+		params:  []parameter{{"seconds", 0, "How many, from 1 to 900. Default 900."}},
+		answers: []answer{{http.StatusOK, "The last seconds that are over, oldest first.", "", History{}}},
+	},
+	"GET /admin/v1/live": {
+		says:    "Streams the picture, once a second, until the listener leaves or may no longer look.",
+		answers: []answer{{http.StatusOK, "Events called picture, the first at once; comments while there is none.", mediaEvents, gateway.Picture{}}},
+		fails:   []int{http.StatusServiceUnavailable},
+	},
 	"GET /admin/v1/upstreams": {
 		says:    "Says what every deployment is doing.",
 		answers: []answer{{http.StatusOK, "Every deployment; docs/upstreams.md explains the figures.", "", Upstreams{}}},

@@ -34,12 +34,13 @@ type Surface struct {
 	log      *slog.Logger
 	sessions *sessions
 	failures *failures
+	stage    *stage
 	mux      *http.ServeMux
 }
 
 // New makes the surface of a gateway.
 func New(g *gateway.Gateway, o Options) *Surface {
-	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, sessions: newSessions(), failures: newFailures(), mux: http.NewServeMux()}
+	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, sessions: newSessions(), failures: newFailures(), stage: newStage(g.Picture, o.Log), mux: http.NewServeMux()}
 	for _, r := range s.routes() {
 		s.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, q *http.Request) { s.serve(w, q, r) })
 	}
@@ -79,6 +80,9 @@ func (s *Surface) routes() []route {
 		{"POST /admin/v1/session", toLogIn, s.logIn},
 		{"GET /admin/v1/session", toLook, s.whoAmI},
 		{"DELETE /admin/v1/session", toLook, s.logOut},
+		{"GET /admin/v1/snapshot", toLook, s.snapshot},
+		{"GET /admin/v1/history", toLook, s.history},
+		{"GET /admin/v1/live", toLook, s.live},
 		{"GET /admin/v1/upstreams", toLook, s.upstreams},
 		{"GET /admin/v1/refusals", toLook, s.refusals},
 		{"POST /admin/v1/explain", toLook, s.explain},
