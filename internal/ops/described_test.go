@@ -2,7 +2,6 @@ package ops
 
 import (
 	"bytes"
-	"context"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -21,8 +20,8 @@ var examples = map[string]struct{ path, body string }{
 	"POST /admin/v1/explain": {"/admin/v1/explain", `{"tenant":"shop","body":` + chatBody + `}`},
 }
 
-// Every route answers as it is described. What other tests ask is held to it as
-// well, refusals included: see asDescribed.
+// Every route answers as it is described. ask holds whatever a test asks to it,
+// refusals included: see asDescribed.
 func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, route := range setup(t, guarded, true).surface.routes() {
 		d := descriptions[route.pattern]
@@ -35,29 +34,11 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			call.body = table[route.pattern].body
 		}
 		method, _, _ := strings.Cut(route.pattern, " ")
-		r := setup(t, guarded, true)
-		ctx, leave := context.WithCancel(t.Context())
-		q := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1:9090"+call.path, strings.NewReader(call.body))
-		q.Header.Set("Authorization", "Bearer admin-token")
-		w := httptest.NewRecorder()
-		r.surface.ServeHTTP(leaving{w, leave}, q)
-		leave()
+		w := setup(t, guarded, true).ask(method, call.path, call.body, bearer("admin-token")...)
 		if want := d.answers[0].status; w.Code != want {
 			t.Errorf("%s: %d %s, want %d: give a call that succeeds in examples", route.pattern, w.Code, w.Body, want)
 		}
-		r.asDescribed(q, call.body, w)
 	}
-}
-
-// leaving is a recorder whose caller leaves once something was sent for good.
-type leaving struct {
-	*httptest.ResponseRecorder
-	leave context.CancelFunc
-}
-
-func (l leaving) Flush() {
-	l.ResponseRecorder.Flush()
-	l.leave()
 }
 
 // asDescribed holds a request that was taken, and the answer, to the description.
