@@ -28,7 +28,8 @@ var mayImport = []struct {
 	{"cmd/*", []string{"internal/*", "internal/edge/*", "internal/core/*"}},
 	{"bench/*", []string{"bench/child", "internal/*", "internal/edge/*", "internal/core/*"}},
 	{"deploy", []string{"internal/gateway", "internal/ops", "internal/mock", "internal/edge/*", "internal/core/admit"}}, // tests alone
-	{"internal/ops", []string{"internal/gateway", "internal/edge/*", "internal/core/admit"}},
+	{"internal/ops/console", nil}, // a page asks over HTTP, as anybody
+	{"internal/ops", []string{"internal/ops/console", "internal/gateway", "internal/edge/*", "internal/core/admit"}},
 	{"internal/gateway", []string{"internal/edge/*", "internal/core/*"}},
 	{"internal/sim", []string{"internal/edge/config", "internal/core/*"}}, // never I/O
 	{"internal/edge/upstream", []string{"internal/edge/wire", "internal/core/admit"}},
