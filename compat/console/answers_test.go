@@ -77,7 +77,9 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/admin/v1/")
 	answer, ok := d.routes()[r.Method+" "+path]
 	if id, back := strings.CutSuffix(path, "/revert"); back && r.Method == http.MethodPost {
-		answer, ok = func(w http.ResponseWriter, r *http.Request, role string) { d.revert(w, role, strings.TrimPrefix(id, "changes/")) }, true
+		answer, ok = func(w http.ResponseWriter, r *http.Request, role string) {
+			d.revert(w, role, strings.TrimPrefix(id, "changes/"))
+		}, true
 	}
 	d.mu.Lock()
 	gone := d.missing[path]
@@ -124,7 +126,9 @@ func (d *desk) routes() map[string]func(http.ResponseWriter, *http.Request, stri
 			}
 			send(w, map[string]any{"seconds": list})
 		},
-		"GET refusals": func(w http.ResponseWriter, _ *http.Request, _ string) { send(w, map[string]any{"refusals": d.refusals()}) },
+		"GET refusals": func(w http.ResponseWriter, _ *http.Request, _ string) {
+			send(w, map[string]any{"refusals": d.refusals()})
+		},
 		"POST explain": func(w http.ResponseWriter, _ *http.Request, _ string) { send(w, d.explanation()) },
 		"GET settings": func(w http.ResponseWriter, _ *http.Request, _ string) { send(w, d.settings()) },
 		"GET changes": func(w http.ResponseWriter, _ *http.Request, _ string) {

@@ -36,8 +36,8 @@ type screen struct {
 }
 
 var (
-	light = screen{name: "light", width: 1360, height: 1000}
-	dark  = screen{name: "dark", width: 1360, height: 1000, dark: true, still: true}
+	light = screen{name: "light", width: 1280, height: 900}
+	dark  = screen{name: "dark", width: 1280, height: 900, dark: true, still: true}
 	phone = screen{name: "phone", width: 360, height: 800}
 )
 

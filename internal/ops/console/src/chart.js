@@ -92,7 +92,7 @@ class Plot extends Component {
       scales: {y: {range: (u, min, max) => [0, max > 0 ? max * 1.08 : 1]}},
       axes: [
         {stroke: ink, grid, ticks: grid, font, size: 26, values: (u, ticks) => ticks.map((t) => clock(t).slice(0, t % 60 ? 8 : 5)), space: 70},
-        {stroke: ink, grid, ticks: grid, font, size: 52, values: (u, ticks) => ticks.map((v) => unit(v))},
+        {stroke: ink, grid, ticks: grid, font, size: 52, space: 28, values: (u, ticks) => ticks.map((v) => unit(v).replace('.0 ', ' '))},
       ],
       hooks: {
         drawAxes: [(u) => this.mark(u)],
@@ -131,8 +131,7 @@ class Plot extends Component {
     const i = at ?? data.at.length - 1;
     return html`<div class="plot" role="img" aria-label=${label} ref=${this.box}></div>
       <ul class="legend" aria-label="Legend, with the figures ${at === null ? 'at the end' : 'under the pointer'}">
-        ${data.lines.map((l, n) => html`<li key=${l.label}><${Swatch} kind=${kind} n=${n} colour=${colours[Math.min(n, colours.length - 1)]} />${l.label}
-          <b>${show((l.own ?? l.values)[i], unit)}</b></li>`)}
+        ${data.lines.map((l, n) => html`<li key=${l.label}><${Swatch} kind=${kind} n=${n} colour=${colours[Math.min(n, colours.length - 1)]} />${l.label} <b>${show((l.own ?? l.values)[i], unit)}</b></li>`)}
         <li class="when">${data.at.length ? clock(data.at[i] ?? NaN) : ''}</li>
       </ul>`;
   }

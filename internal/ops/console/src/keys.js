@@ -23,7 +23,7 @@ export function Keys({views, onHold}) {
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, [on, onHold]);
-  return html`<footer><button type="button" onClick=${() => dialog.current.showModal()}>Keys</button> <a href="/console/licenses.txt">Licenses of what this page uses</a></footer>
+  return html`<button type="button" onClick=${() => dialog.current.showModal()}>Keys</button>
     <dialog ref=${dialog} aria-labelledby="keys-title"><h2 id="keys-title">Keys</h2>
       <dl class="facts">${views.map(([, name], i) => html`<dt><kbd>${i + 1}</kbd></dt><dd>${name}</dd>`)}
         <dt><kbd>/</kbd></dt><dd>search in the table</dd><dt><kbd>p</kbd></dt><dd>hold the picture, or go on</dd><dt><kbd>?</kbd></dt><dd>this list</dd></dl>

@@ -158,13 +158,12 @@ class Page extends Component {
         <${Link} s=${s} onHold=${this.hold} />
         <div class="who">
           <span>${s.who.name ? html`<b>${s.who.name}</b>, ${s.who.role}` : 'anybody here, may look'}</span>
-          <${Theme} />
           ${s.who.session && html`<button type="button" onClick=${this.logOut}>Log out</button>`}
         </div>
       </header>
       <p class="hidden" aria-live="polite" id="told">${s.told?.text}</p>
       <main id="main" tabindex="-1">${this.view(view, rest, s)}</main>
-      <${Keys} views=${views} onHold=${this.hold} />`;
+      <footer><${Keys} views=${views} onHold=${this.hold} /><${Theme} /><a href="/console/licenses.txt">Licenses of what this page uses</a></footer>`;
   }
 
   view(view, rest, s) {
@@ -198,7 +197,7 @@ function Link({s, onHold}) {
 
 function Theme() {
   const now = theme();
-  return html`<label class="theme"><span class="hidden">Colours</span><select onChange=${(e) => choose(e.target.value)}>${themes.map((t) => html`<option key=${t} value=${t} selected=${t === now}>${t === 'system' ? 'colours: system' : t}</option>`)}</select></label>`;
+  return html`<label>Colours <select onChange=${(e) => choose(e.target.value)}>${themes.map((t) => html`<option key=${t} value=${t} selected=${t === now}>${t === 'system' ? 'as the system' : t}</option>`)}</select></label>`;
 }
 
 const root = document.getElementById('console');

@@ -15,7 +15,7 @@ import {Budgets, Upstreams} from './supply.js';
 export const headOf = headline;
 
 const signs = ['✓', '▲', '■'];
-const spans = [[120, '2 minutes'], [300, '5 minutes'], [900, '15 minutes']];
+const spans = [[120, '2 min'], [300, '5 min'], [900, '15 min']];
 const stackColours = ['run', 'queue', 'no1', 'no2', 'no3', 'no4', 'no5'];
 const lineColours = ['line1', 'line2', 'line3', 'line4'];
 
@@ -39,11 +39,24 @@ function Part({id, title, children}) {
   return html`<section aria-labelledby="${id}-title"><h3 id=${id} tabindex="-1"><span id="${id}-title">${title}</span></h3>${children}</section>`;
 }
 
+/** Facts beyond the headline that are always shown. */
+const atOnce = 5;
+
 function Headline({head}) {
+  const rest = head.more.slice(atOnce);
   return html`<section class="headline l${head.level}" aria-label="What is wrong now">
-    <p class="first-fact"><span class="badge"><span aria-hidden="true">${signs[head.level]} </span>${levels[head.level]}</span> ${head.to ? html`<a href="#/overview/${head.to}">${head.text}</a>` : head.text}</p>
-    ${head.more.length > 0 && html`<ul>${head.more.map((f) => html`<li key=${f.text} class="l${f.level}"><span class="badge"><span aria-hidden="true">${signs[f.level]} </span>${levels[f.level]}</span> <a href="#/overview/${f.to}">${f.text}</a></li>`)}</ul>`}
+    <p class="first-fact"><${Badge} level=${head.level} /> ${head.to ? html`<a href="#/overview/${head.to}">${head.text}</a>` : head.text}</p>
+    ${head.more.length > 0 && html`<${Facts} list=${head.more.slice(0, atOnce)} />`}
+    ${rest.length > 0 && html`<details><summary>${rest.length} more</summary><${Facts} list=${rest} /></details>`}
   </section>`;
+}
+
+function Facts({list}) {
+  return html`<ul>${list.map((f) => html`<li key=${f.text} class="l${f.level}"><${Badge} level=${f.level} /> <a href="#/overview/${f.to}">${f.text}</a></li>`)}</ul>`;
+}
+
+function Badge({level}) {
+  return html`<span class="badge"><span aria-hidden="true">${signs[level]} </span>${levels[level]}</span>`;
 }
 
 function Charts({list, changes}) {

@@ -1,7 +1,7 @@
 // Seconds as they come, kept for a quarter of an hour and made into lines of
 // charts. Nothing here knows of the page.
 
-import {amount, count, rate, seconds as time} from './format.js';
+import {count, rate, seconds as time} from './format.js';
 
 /** As many seconds as the gateway remembers. */
 export const keep = 900;
@@ -151,5 +151,5 @@ export function figures({at, lines}) {
   for (let i = at.length - 1; i >= 0; i -= every) {
     rows.push({at: at[i], values: lines.map((l) => (l.own ?? l.values)[i])});
   }
-  return {heads: lines.map((l) => l.label), rows, show: (v) => (v === null ? '–' : amount(Math.round(v * 100) / 100))};
+  return {heads: lines.map((l) => l.label), rows};
 }
