@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the pictures of docs/images again
 
 const (
 	root     = "../.." // of the repository
-	patience = 30 * time.Second
+	patience = 20 * time.Second
 )
 
 // screen is how a page is looked at.
@@ -130,13 +130,13 @@ func (b *browser) complain(text string) {
 func (b *browser) run(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.t.Fatalf("%v; the page says:\n%.1500s", err, b.text())
+		b.t.Fatalf("%v; the page says:\n%.400s", err, b.text())
 	}
 }
 
 // text is what can be read on the page.
 func (b *browser) text() string {
-	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.querySelector('main')?.innerText ?? document.body.innerText"))
 	if err != nil {
 		return err.Error()
 	}
@@ -163,7 +163,7 @@ func (b *browser) until(what, script string) {
 		select {
 		case <-look.C:
 		case <-end.C:
-			b.t.Fatalf("not within %v: %s; the page says:\n%.1500s", patience, what, b.text())
+			b.t.Fatalf("not within %v: %s; the page says:\n%.400s", patience, what, b.text())
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (b *browser) shows(text string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.until("the page shows "+text, "document.body.innerText.includes("+string(quoted)+")")
+	b.until("the page shows "+text, "document.body.innerText.replace(/\\s+/g, ' ').includes("+string(quoted)+")")
 }
 
 // press clicks the button or link whose text begins so.
@@ -183,10 +183,18 @@ func (b *browser) press(text string) {
 	b.t.Helper()
 	quoted, _ := json.Marshal(text) // a string always has a form
 	b.until("there is a button "+text, `(() => {
-		const x = [...document.querySelectorAll('button, a, summary')].find((e) => e.innerText.trim().startsWith(`+string(quoted)+`) && !e.disabled);
+		const x = [...document.querySelectorAll('button, a, summary')].find((e) => e.innerText.replace(/\s+/g, ' ').trim().startsWith(`+string(quoted)+`) && !e.disabled);
 		if (x) x.click();
 		return Boolean(x);
 	})()`)
+}
+
+// write types into a field in place of what is there.
+func (b *browser) write(field, text string) {
+	b.t.Helper()
+	b.until("there is "+field, "document.querySelector('"+field+"') !== null")
+	eval[any](b, "document.querySelector('"+field+"').focus(); document.querySelector('"+field+"').select()")
+	b.run(chromedp.KeyEvent(text))
 }
 
 // logIn opens the console and gives it a token.

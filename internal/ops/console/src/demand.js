@@ -64,5 +64,5 @@ const tenantColumns = [
 
 export function Tenants({tenants, most, search, more}) {
   return html`<${Table} id="tenants" caption="Tenants, over the last ten seconds" columns=${tenantColumns} rows=${tenants} keyOf=${(t) => t.tenant}
-    first=${['refused', true]} most=${most} search=${search && ((t) => `${t.tenant} ${t.distrusted ? 'not believed' : ''}`)} more=${more} empty="No tenant has asked for anything yet." />`;
+    first=${['refused', true]} most=${most} even=${search} search=${search && ((t) => `${t.tenant} ${t.distrusted ? 'not believed' : ''}`)} more=${more} empty="No tenant has asked for anything yet." />`;
 }

@@ -11,16 +11,17 @@ import {matches, sorted} from './order.js';
 /**
  * columns are {key, label, of, show, num, wide}: of gives what is sorted by, show a
  * text, {text, bar, level} or a node; wide ones are left out on a phone. first is
- * [key, down]; search gives the text of a row that is searched; most bounds the rows.
+ * [key, down]; search gives the text of a row that is searched; most bounds the rows; even columns are not
+ * measured, which a table of hundreds of rows would be each second.
  */
-export function Table({id, caption, columns, rows, keyOf, first, search, most = Infinity, empty, more}) {
+export function Table({id, caption, columns, rows, keyOf, first, search, most = Infinity, even, empty, more}) {
   const [[by, down], order] = useState(first ?? [null, false]);
   const [text, setText] = useState('');
   const column = columns.find((c) => c.key === by);
   const found = text ? rows.filter((r) => matches(search(r), text)) : rows;
   const shown = column ? sorted(found, column.of, down) : found;
   const turn = (c) => order(c.key === by ? [by, !down] : [c.key, Boolean(c.num)]);
-  return html`<div class="table" id=${id && `${id}-table`}>
+  return html`<div class="table ${even ? 'even' : ''}" id=${id && `${id}-table`}>
     ${search && html`<label class="search">Search <input type="search" value=${text} onInput=${(e) => setText(e.target.value)} data-search /></label>
       <span class="count">${amount(found.length)} of ${amount(rows.length)}</span>`}
     <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
