@@ -148,6 +148,7 @@ func play(t *testing.T, bin string, steps []step) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, printed, tail(errs))
 	}
+	t.Log(printed)
 	for i, s := range steps {
 		_, after, _ := strings.Cut(printed, fmt.Sprintf("@@ %d\n", i))
 		got, _, _ := strings.Cut(after, "@@ ")
