@@ -24,7 +24,7 @@ type UpstreamReport struct {
 	Learnt      bool             `json:"concurrency_is_learnt"` //
 	Usable      int              `json:"usable"`                // of it, what the breaker leaves
 	Running     int              `json:"running"`
-	Advice      int              `json:"useful_concurrency,omitempty"` // that the limits can feed, with headroom
+	Advice      int              `json:"useful_concurrency,omitzero"` // that the limits can feed, with headroom
 	Breaker     BreakerReport    `json:"breaker"`
 	Speed       float64          `json:"time_ratio"` // times of its calls over the model's mean
 	First       *TimesReport     `json:"first_token_seconds,omitempty"`
@@ -65,7 +65,7 @@ type KeyReport struct {
 	Requests *float64   `json:"requests_per_minute,omitempty"` // paced to; absent if nothing is known
 	Tokens   *float64   `json:"tokens_per_minute,omitempty"`
 	Today    int64      `json:"tokens_today"`
-	Daily    int64      `json:"tokens_daily_limit,omitempty"`
+	Daily    int64      `json:"tokens_daily_limit,omitzero"`
 }
 
 // places are the deployments as the file has them, by name.
