@@ -17,6 +17,7 @@ import (
 // examples are calls that succeed, by pattern, where the row of the table of who
 // may do what does not. A stream is left after its first part.
 var examples = map[string]struct{ path, body string }{
+	"GET /{$}":               {"/", ""},
 	"POST /admin/v1/explain": {"/admin/v1/explain", `{"tenant":"shop","body":` + chatBody + `}`},
 }
 
