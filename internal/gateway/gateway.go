@@ -60,7 +60,8 @@ type Gateway struct {
 	hooks    *hooks
 	ledger   *store.Ledger
 	answers  *answers.Cache
-	midnight *time.Timer // when a provider's day begins at another time; under applying
+	followed time.Duration // by which the wall clock was ahead; under applying
+	midnight *time.Timer   // when a provider's day begins at another time; under applying
 
 	active   atomic.Int64 // requests that hold or want a slot
 	draining chan struct{}
@@ -112,6 +113,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	defer g.applying.Unlock()
 	g.holds(c)
 	go g.watch()
+	go g.followClock()
 	return g, nil
 }
 
@@ -130,7 +132,7 @@ func (g *Gateway) Apply(c *config.Config) error {
 		g.log.Slog().Warn("setting changed, but it takes effect only after a restart", slog.String("setting", name))
 	}
 	g.use(s)
-	g.gate.Configure(c.Policy())
+	g.gate.Configure(g.policy(c))
 	go g.restore(c.Policy(), restoreLater)
 	g.holds(c)
 	return nil

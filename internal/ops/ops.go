@@ -105,13 +105,14 @@ func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve lets those through who may, within bounds of size and time.
 func (s *Surface) serve(w http.ResponseWriter, r *http.Request, to route) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // not every writer of a test can
 	who, err := s.admit(r, to.need)
 	if err == nil {
 		err = to.knows(r)
 	}
 	if err == nil {
+		// Not before: net/http would wait for the body of a stranger, who is not to be answered late.
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		err = to.serve(w, r, who)
 	}
 	if err != nil {

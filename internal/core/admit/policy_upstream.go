@@ -100,7 +100,8 @@ type Quota struct {
 	Requests int64 // a minute
 	Tokens   int64 // input and output a minute
 	Daily    int64 // tokens a day
-	// Midnight is when the provider's day begins, after midnight UTC.
+	// Midnight is when the provider's day begins, after midnight UTC; below zero if
+	// that is before it.
 	Midnight time.Duration
 }
 

@@ -23,7 +23,7 @@ func (d *document) decode(data []byte, into any) {
 	if err != nil {
 		p := Problem{File: d.file, What: "not YAML"}
 		if e := yaml.Error(nil); errors.As(err, &e) {
-			p.What += ": " + show.Replace(e.GetMessage())
+			p.What += ": " + veil(show.Replace(e.GetMessage()))
 			if t := e.GetToken(); t != nil {
 				p.Line, p.Column = t.Position.Line, t.Position.Column
 			}
@@ -99,11 +99,11 @@ func (w walker) resolve(n ast.Node, path string) (ast.Node, bool) {
 		case *ast.AliasNode:
 			name := x.Value.GetToken().Value
 			if n = w.anchors[name]; n == nil {
-				w.fail(path, "no anchor &%s is defined", name)
+				w.fail(path, "no anchor &%s is defined", veil(name))
 				return nil, false
 			}
 		case *ast.TagNode:
-			w.fail(path, "YAML tags such as %s are not understood; remove it", x.Start.Value)
+			w.fail(path, "YAML tags such as %s are not understood; remove it", veil(x.Start.Value))
 			return nil, false
 		case *ast.NullNode, *ast.CommentGroupNode, nil:
 			return nil, true
@@ -126,7 +126,7 @@ func (w walker) section(n ast.Node, v reflect.Value, path string) {
 		if field, known := fields[p.key]; known {
 			w.value(p.value, v.FieldByIndex(field.Index), at, rulesOf(field))
 		} else {
-			w.failAt(p.place, at, "unknown key%s", nearest(p.key, fieldNames(v.Type())))
+			w.failAt(p.place, join(path, veil(p.key)), "unknown key%s", nearest(p.key, fieldNames(v.Type())))
 		}
 	}
 	for _, name := range fieldNames(v.Type()) {
