@@ -267,6 +267,17 @@ func TestAnotherNameReadsNoMetrics(t *testing.T) {
 	}
 }
 
+// The page itself holds no data: an operator behind a proxy of another name gets
+// it, to log in with.
+func TestAnotherNameGetsThePage(t *testing.T) {
+	r := setup(t, guarded, true)
+	for _, path := range []string{"/", "/console/"} {
+		if w := r.ask("GET", path, "", "User-Agent", "Mozilla/5.0", "Host", "spillway.example"); w.Code >= 400 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
 // A stranger who asks across sites with a header of ours is asked by the browser
 // first, and does not use up the tries of who is here.
 func TestForeignGuessesDoNotCount(t *testing.T) {

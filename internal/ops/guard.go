@@ -27,7 +27,7 @@ const (
 // admit says who asks, if they may do what they ask for.
 func (s *Surface) admit(r *http.Request, to need) (identity, error) {
 	admin := &s.gateway.Config().Admin
-	if to == nothing && !s.rebound(r) {
+	if to == aPage || to == nothing && !s.rebound(r) {
 		return anybody, nil
 	}
 	if len(admin.Tokens) == 0 {

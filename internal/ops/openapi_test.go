@@ -31,7 +31,7 @@ func TestDescriptionIsUpToDate(t *testing.T) {
 }
 
 // who are those that may use a route, in the words of docs/admin.md.
-var who = map[need]string{nothing: "everybody", toLook: "viewers", toChange: "admins", toLogIn: "everybody with a token"}
+var who = map[need]string{aPage: "everybody", nothing: "everybody", toLook: "viewers", toChange: "admins", toLogIn: "everybody with a token"}
 
 // The guide lists every route, between two marks.
 func TestGuideListsRoutes(t *testing.T) {

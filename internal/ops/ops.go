@@ -53,7 +53,8 @@ func New(g *gateway.Gateway, o Options) *Surface {
 type need uint8
 
 const (
-	nothing  need = iota // everybody who reaches the listener may
+	aPage    need = iota // everybody may have it, by any name: it holds no data
+	nothing              // everybody who reaches the listener may
 	toLook               // viewers and admins
 	toChange             // admins only
 	toLogIn              // everybody, but not before a pause after too many failures
@@ -78,8 +79,8 @@ func (s *Surface) routes() []route {
 			metrics.ServeHTTP(w, r)
 			return nil
 		}},
-		{"GET /{$}", nothing, toConsole},
-		{"GET " + console.Prefix, nothing, func(w http.ResponseWriter, r *http.Request, _ identity) error {
+		{"GET /{$}", aPage, toConsole},
+		{"GET " + console.Prefix, aPage, func(w http.ResponseWriter, r *http.Request, _ identity) error {
 			page.ServeHTTP(w, r)
 			return nil
 		}},
