@@ -216,7 +216,7 @@ func (s *schemas) operation(r route) *operation {
 // problems are the statuses of the problems that a route answers with.
 func (d *description) problems(n need) []int {
 	list := append([]int{http.StatusBadRequest}, d.fails...) // a parameter that it does not take
-	if n != aPage { // what needs nothing is refused to a page under another name
+	if n != aPage {                                          // what needs nothing is refused to a page under another name
 		list = append(list, http.StatusForbidden, http.StatusTooManyRequests)
 	}
 	if n == nothing || n == toLook || n == toChange {
