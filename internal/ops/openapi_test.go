@@ -43,7 +43,8 @@ func TestGuideListsRoutes(t *testing.T) {
 		for i, name := range d.query(r.pattern) {
 			query += string("?&"[min(i, 1)]) + name + "="
 		}
-		fmt.Fprintf(&b, "| `%s%s` | %s | %s |\n", r.pattern, query, who[r.need], d.says)
+		method, at := templated(r.pattern)
+		fmt.Fprintf(&b, "| `%s %s%s` | %s | %s |\n", method, at, query, who[r.need], d.says)
 	}
 	text, err := os.ReadFile(guide)
 	if err != nil {
