@@ -4,13 +4,28 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GO ?= go
 
-.PHONY: help build demo test test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-money bench-policies update
+# What the page for operators is made of. Without npm the binary says how to get it.
+CONSOLE := internal/ops/console
+CONSOLE_PAGE := $(CONSOLE)/page/index.html.gz
+CONSOLE_SOURCES := $(wildcard $(CONSOLE)/src/*) $(CONSOLE)/build.mjs $(CONSOLE)/package.json $(CONSOLE)/package-lock.json
+
+.PHONY: help build demo test test-console test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-money bench-policies update
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## the binary, bin/spillway
+build: $(CONSOLE_PAGE) ## the binary, bin/spillway, with the console if npm is there
 	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/spillway ./cmd/spillway
+
+# A file that is not made stays missing, so the next make tries again.
+$(CONSOLE_PAGE): $(CONSOLE_SOURCES)
+	@if command -v npm >/dev/null; then \
+	  cd $(CONSOLE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && node build.mjs; \
+	elif [ "$$CI" = true ]; then \
+	  echo "the console needs npm (Node 20 or newer)" >&2; exit 1; \
+	else \
+	  echo "there is no npm: the binary gets no console (Node 20 or newer, then make build)"; \
+	fi
 
 demo: build ## the same overload with and without the gateway, in under a minute
 	bin/spillway demo
@@ -18,6 +33,9 @@ demo: build ## the same overload with and without the gateway, in under a minute
 test: build ## all tests in Go, also those with the official Go client
 	$(GO) test ./...
 	cd compat && $(GO) test ./...
+
+test-console: $(CONSOLE_PAGE) ## tests of the console's rules (needs Node 20 or newer)
+	cd $(CONSOLE) && node --test test/
 
 test-clients: build ## tests with the npm clients (needs Node 20 or newer)
 	cd compat/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && node --test
@@ -59,4 +77,4 @@ bench-policies: ## every policy on recorded load beside the clairvoyant (TRACES=
 	$(GO) run ./bench/policies -traces "$(TRACES)"
 
 update: ## rewrite golden files; look at the difference before you keep it
-	$(GO) test ./internal/sim ./internal/edge/config ./internal/edge/telemetry ./internal/edge/wire ./internal/ops ./deploy -update
+	$(GO) test ./internal/sim ./internal/edge/config ./internal/edge/telemetry ./internal/edge/wire ./internal/ops ./internal/top ./deploy -update

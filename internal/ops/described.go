@@ -45,6 +45,15 @@ const (
 // descriptions has every route by its pattern. A route without one fails
 // TestEveryRouteIsDescribed.
 var descriptions = map[string]description{
+	"GET /{$}": {
+		says:    "Leads to the console.",
+		answers: []answer{{http.StatusFound, "The console is at /console/.", "text/html; charset=utf-8", nil}},
+	},
+	"GET /console/": {
+		says:    "Gives the console and its parts. The page holds no data: it asks for it here, as anybody.",
+		answers: []answer{{http.StatusOK, "The page, or a part of it.", "text/html; charset=utf-8", nil}},
+		fails:   []int{http.StatusNotFound},
+	},
 	"GET /healthz": {
 		says:    "Says that the process lives, and what it holds.",
 		answers: []answer{{http.StatusOK, "It lives, also while it is draining.", "", gateway.Health{}}},

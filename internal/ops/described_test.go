@@ -2,7 +2,6 @@ package ops
 
 import (
 	"bytes"
-	"context"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -18,11 +17,12 @@ import (
 // examples are calls that succeed, by pattern, where the row of the table of who
 // may do what does not. A stream is left after its first part.
 var examples = map[string]struct{ path, body string }{
+	"GET /{$}":               {"/", ""},
 	"POST /admin/v1/explain": {"/admin/v1/explain", `{"tenant":"shop","body":` + chatBody + `}`},
 }
 
-// Every route answers as it is described. What other tests ask is held to it as
-// well, refusals included: see asDescribed.
+// Every route answers as it is described. ask holds whatever a test asks to it,
+// refusals included: see asDescribed.
 func TestAnswersAreAsDescribed(t *testing.T) {
 	for _, route := range setup(t, guarded, true).surface.routes() {
 		d := descriptions[route.pattern]
@@ -35,29 +35,11 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			call.body = table[route.pattern].body
 		}
 		method, _, _ := strings.Cut(route.pattern, " ")
-		r := setup(t, guarded, true)
-		ctx, leave := context.WithCancel(t.Context())
-		q := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1:9090"+call.path, strings.NewReader(call.body))
-		q.Header.Set("Authorization", "Bearer admin-token")
-		w := httptest.NewRecorder()
-		r.surface.ServeHTTP(leaving{w, leave}, q)
-		leave()
+		w := setup(t, guarded, true).ask(method, call.path, call.body, bearer("admin-token")...)
 		if want := d.answers[0].status; w.Code != want {
 			t.Errorf("%s: %d %s, want %d: give a call that succeeds in examples", route.pattern, w.Code, w.Body, want)
 		}
-		r.asDescribed(q, call.body, w)
 	}
-}
-
-// leaving is a recorder whose caller leaves once something was sent for good.
-type leaving struct {
-	*httptest.ResponseRecorder
-	leave context.CancelFunc
-}
-
-func (l leaving) Flush() {
-	l.ResponseRecorder.Flush()
-	l.leave()
 }
 
 // asDescribed holds a request that was taken, and the answer, to the description.
@@ -67,15 +49,28 @@ func (r *rig) asDescribed(q *http.Request, body string, w *httptest.ResponseReco
 	if pattern == "/" || q.Method == http.MethodHead {
 		return
 	}
-	for _, fault := range faults(r.t, pattern, body, w) {
+	for _, fault := range faults(r.t, r.routeOf(pattern), body, w) {
 		r.t.Errorf("%s, answered %d: %s", pattern, w.Code, fault)
 	}
 }
 
-func faults(t *testing.T, pattern, body string, w *httptest.ResponseRecorder) (list []string) {
+func (r *rig) routeOf(pattern string) route {
+	r.t.Helper()
+	for _, to := range r.surface.routes() {
+		if to.pattern == pattern {
+			return to
+		}
+	}
+	r.t.Fatalf("no route is %s", pattern)
+	return route{}
+}
+
+// faults says what of an answer, and of the body that was taken for it, is not as
+// the route is described.
+func faults(t *testing.T, to route, body string, w *httptest.ResponseRecorder) (list []string) {
 	t.Helper()
-	d := descriptions[pattern]
-	method, at := templated(pattern)
+	d := descriptions[to.pattern]
+	method, at := templated(to.pattern)
 	place := "/paths/" + escape(at) + "/" + strings.ToLower(method)
 	check := func(what, at string, data []byte) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
@@ -91,9 +86,7 @@ func faults(t *testing.T, pattern, body string, w *httptest.ResponseRecorder) (l
 		if w.Code < 400 {
 			return []string{"no such answer is described"}
 		}
-		routes := setup(t, base, true).surface.routes()
-		n := slices.IndexFunc(routes, func(r route) bool { return r.pattern == pattern })
-		if w.Code < 500 && !slices.Contains(d.problems(routes[n].need), w.Code) {
+		if w.Code < 500 && !slices.Contains(d.problems(to.need), w.Code) {
 			list = append(list, "no such problem is described: add it to fails")
 		}
 		check("the problem", "/components/schemas/Problem", w.Body.Bytes())
@@ -178,6 +171,7 @@ func schemaAt(t *testing.T, pointer string) *jsonschema.Schema {
 
 // The check notices what is not as described.
 func TestDescriptionIsHeldTo(t *testing.T) {
+	r := setup(t, base, true)
 	for _, tt := range []struct {
 		name, pattern, sent string
 		status              int
@@ -201,7 +195,7 @@ func TestDescriptionIsHeldTo(t *testing.T) {
 		w.Header().Set("Content-Type", tt.kind)
 		w.WriteHeader(tt.status)
 		w.WriteString(tt.body)
-		got := strings.Join(faults(t, tt.pattern, tt.sent, w), "; ")
+		got := strings.Join(faults(t, r.routeOf(tt.pattern), tt.sent, w), "; ")
 		if (got == "") != (tt.fault == "") || !strings.Contains(got, tt.fault) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.fault)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/spillway-llm/spillway/internal/gateway"
+	"github.com/spillway-llm/spillway/internal/ops/console"
 )
 
 const (
@@ -68,12 +69,18 @@ type route struct {
 // routes are all there is. Each has its description in described.go, and its row
 // in the test of who may do what.
 func (s *Surface) routes() []route {
+	page := console.New()
 	metrics := promhttp.HandlerFor(s.gateway.Metrics(), promhttp.HandlerOpts{EnableOpenMetrics: true})
 	return []route{
 		{"GET /healthz", nothing, s.health},
 		{"GET /readyz", nothing, s.ready},
 		{"GET /metrics", nothing, func(w http.ResponseWriter, r *http.Request, _ identity) error {
 			metrics.ServeHTTP(w, r)
+			return nil
+		}},
+		{"GET /{$}", nothing, toConsole},
+		{"GET " + console.Prefix, nothing, func(w http.ResponseWriter, r *http.Request, _ identity) error {
+			page.ServeHTTP(w, r)
 			return nil
 		}},
 		{"GET /debug/events", toLook, s.events},
@@ -123,6 +130,12 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cross-Origin-Embedder-Policy", "require-corp")
+}
+
+// toConsole sends a browser that knows only the address on to the page.
+func toConsole(w http.ResponseWriter, r *http.Request, _ identity) error {
+	http.Redirect(w, r, console.Prefix, http.StatusFound)
+	return nil
 }
 
 func (s *Surface) nothing(_ http.ResponseWriter, r *http.Request, _ identity) error {

@@ -49,14 +49,19 @@ func (l *Lanes) Longest() []Lane {
 func (l *Lanes) collect(now time.Time, p *pool) {
 	for class, list := range p.lanes {
 		for _, x := range list {
-			if x.flow.Len() == 0 {
+			n := x.flow.Len()
+			if n == 0 {
+				continue
+			}
+			if l.Limit == 0 || n < l.bar.Waiting {
+				l.Left++
 				continue
 			}
 			next := Lane{
-				Tenant: x.member.tenant.policy.Name, Model: p.policy.Name, Class: Class(class), Waiting: x.flow.Len(),
+				Tenant: x.member.tenant.policy.Name, Model: p.policy.Name, Class: Class(class), Waiting: n,
 				Oldest: now.Sub(x.flow.Oldest().Value.queued),
 			}
-			if l.Limit == 0 || l.bar.Waiting > 0 && l.bar.before(&next) < 0 {
+			if l.bar.Waiting > 0 && l.bar.before(&next) < 0 {
 				l.Left++
 				continue
 			}

@@ -92,10 +92,13 @@ func TestPayers(t *testing.T) {
 		got = append(got, d.c.Payer(t0, i))
 	}
 	want := []PayerState{
-		{TenantState: TenantState{Name: "a", Active: 2, Waiting: 1, Came: true}, Quotas: []QuotaState{{Model: "m", Requests: Usage{5, 2}}}},
+		{TenantState: TenantState{Name: "a", Active: 2, Waiting: 1, Came: true}},
 		{TenantState: TenantState{Name: "b"}},
 	}
 	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got, want := d.c.Quotas(t0, 0, nil), []QuotaState{{Tenant: "a", Model: "m", Requests: Usage{5, 2}}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -165,6 +168,12 @@ func BenchmarkView(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			c.Payer(now, i%200)
+		}
+	})
+	b.Run("quotas", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			c.Quotas(now, i%200, nil)
 		}
 	})
 	b.Run("money", func(b *testing.B) {

@@ -6,16 +6,15 @@ import (
 	"github.com/spillway-llm/spillway/internal/core/meter"
 )
 
-// PayerState is one tenant with its accounts and quotas.
+// PayerState is one tenant with its accounts.
 type PayerState struct {
 	TenantState
 	Accounts []AccountState // its own, by model and by key
-	Quotas   []QuotaState   // of the models that it came for and has a limit on
 }
 
 // QuotaState is what is used of one tenant's own limits on one model in a minute.
 type QuotaState struct {
-	Model            string
+	Tenant, Model    string
 	Requests, Tokens Usage
 }
 
@@ -30,15 +29,22 @@ func (c *Controller) Payer(now time.Time, number int) PayerState {
 	t := c.tenants[c.policy.Tenants[number].Name]
 	s := PayerState{TenantState: t.state(now)}
 	t.eachAccount(func(a *account) { s.Accounts = a.states(now, s.Accounts) })
+	return s
+}
+
+// Quotas adds the quotas of the tenant of a number below Payers to a list, of the
+// models that it came for and has a limit on.
+func (c *Controller) Quotas(now time.Time, number int, list []QuotaState) []QuotaState {
+	t := c.tenants[c.policy.Tenants[number].Name]
 	for _, m := range t.members {
 		if m == nil || m.requests == nil && m.tokens == nil || m.pool.gone() {
 			continue
 		}
-		if q := (QuotaState{m.pool.policy.Name, usage(now, m.requests), usage(now, m.tokens)}); q.Requests.Limit+q.Tokens.Limit > 0 {
-			s.Quotas = append(s.Quotas, q)
+		if q := (QuotaState{t.policy.Name, m.pool.policy.Name, usage(now, m.requests), usage(now, m.tokens)}); q.Requests.Limit+q.Tokens.Limit > 0 {
+			list = append(list, q)
 		}
 	}
-	return s
+	return list
 }
 
 // Treasury is the budget of all tenants together; empty if there is none.
