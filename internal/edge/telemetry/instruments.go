@@ -52,6 +52,7 @@ type instruments struct {
 	alarms            *prometheus.CounterVec
 	rungs             *prometheus.CounterVec
 	recalls           *prometheus.CounterVec
+	answers           *prometheus.CounterVec
 	finishes          *prometheus.CounterVec
 	steps             *prometheus.CounterVec
 	degradedDurations *prometheus.HistogramVec
@@ -115,6 +116,9 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			"Changes of how serious the state of a budget is, by whose it is and by what it came to; calm is an end of an alarm.", "scope", "alarm"),
 		rungs: counter("degraded_requests_total",
 			"Requests that were served degraded, by rung of the ladder; one of two rungs counts in both.", "model", "rung"),
+		answers: counter("answers_total",
+			"Complete answers, by whether they came in time: before the caller's or the class's deadline, for a stream its first token. Those in time are the goodput.",
+			"model", "class", "in_time"),
 		recalls: counter("recalled_total",
 			"Requests answered from the answer cache: fresh where the caller takes that at any time, stale in place of a refusal.", "model", "why"),
 		finishes: counter("finish_reasons_total",
@@ -164,7 +168,7 @@ func (i *instruments) forget(old, next *catalogue) {
 	forgetLabel("model", old.models.labels, next.models.labels,
 		i.requests.MetricVec, i.tokens.MetricVec, i.drops.MetricVec, i.depths.MetricVec, i.predictedWaits.MetricVec,
 		i.realWaits.MetricVec, i.waitErrors.MetricVec, i.waitRatios.MetricVec, i.durations.MetricVec, i.ttfts.MetricVec, i.tpots.MetricVec,
-		i.costs.MetricVec, i.unpricedRequests.MetricVec, i.rungs.MetricVec, i.recalls.MetricVec, i.finishes.MetricVec, i.steps.MetricVec,
+		i.costs.MetricVec, i.unpricedRequests.MetricVec, i.rungs.MetricVec, i.recalls.MetricVec, i.answers.MetricVec, i.finishes.MetricVec, i.steps.MetricVec,
 		i.degradedDurations.MetricVec, i.degradedTTFTs.MetricVec)
 	forgetLabel("rung", old.rungs.labels, next.rungs.labels, i.rungs.MetricVec)
 	forgetLabel("deployment", old.deployments.labels, next.deployments.labels,
