@@ -77,4 +77,4 @@ bench-policies: ## every policy on recorded load beside the clairvoyant (TRACES=
 	$(GO) run ./bench/policies -traces "$(TRACES)"
 
 update: ## rewrite golden files; look at the difference before you keep it
-	$(GO) test ./internal/sim ./internal/edge/config ./internal/edge/telemetry ./deploy -update
+	$(GO) test ./internal/sim ./internal/edge/config ./internal/edge/telemetry ./internal/edge/wire ./internal/ops ./internal/top ./deploy -update

@@ -28,6 +28,8 @@ var mayImport = []struct {
 	{"cmd/*", []string{"internal/*", "internal/edge/*", "internal/core/*"}},
 	{"bench/*", []string{"bench/child", "internal/*", "internal/edge/*", "internal/core/*"}},
 	{"deploy", []string{"internal/gateway", "internal/ops", "internal/mock", "internal/edge/*", "internal/core/admit"}}, // tests alone
+	{"internal/top", []string{"internal/operator", "internal/ops", "internal/gateway"}},
+	{"internal/operator", []string{"internal/ops", "internal/gateway", "internal/edge/wire"}},
 	{"internal/ops/console", nil}, // a page asks over HTTP, as anybody
 	{"internal/ops", []string{"internal/ops/console", "internal/gateway", "internal/edge/*", "internal/core/admit"}},
 	{"internal/gateway", []string{"internal/edge/*", "internal/core/*"}},
@@ -268,6 +270,8 @@ func TestPlanted(t *testing.T) {
 		{"the tests of deploy import the gateway", "deploy/x_test.go", `package p; import _ "github.com/spillway-llm/spillway/internal/gateway"`, ""},
 		{"the gateway imports its operators", "internal/gateway/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/ops"`, "may not import internal/ops"},
 		{"operators import the gateway", "internal/ops/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/gateway"`, ""},
+		{"operators ask themselves", "internal/ops/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/operator"`, "may not import internal/operator"},
+		{"a client of operators is asked by a screen", "internal/top/x.go", doc + `package p; import _ "github.com/spillway-llm/spillway/internal/operator"`, ""},
 		{"a package nobody placed", "internal/stuff/x.go", doc + `package p`, "no place in the layout"},
 
 		{"lock", "internal/core/admit/x.go", doc + `package p; import _ "sync"`, "may not import sync"},

@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/operator"
 	"github.com/spillway-llm/spillway/internal/ops"
 )
 
@@ -27,17 +26,16 @@ type explainCmd struct {
 	JSON      bool     `help:"Print the answer as it came."`
 }
 
-// explainTime is for the gateway to answer.
-const explainTime = 30 * time.Second
-
 func (c *explainCmd) Run(ctx context.Context) error {
 	ask, err := c.ask()
 	if err != nil {
 		return usageError{err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, explainTime)
-	defer cancel()
-	answer, err := c.send(ctx, ask)
+	gateway, err := operator.New(c.Ops, c.Token)
+	if err != nil {
+		return usageError{fmt.Errorf("--ops: %w", err)}
+	}
+	e, answer, err := gateway.Explain(ctx, ask)
 	if err != nil {
 		return err
 	}
@@ -45,19 +43,15 @@ func (c *explainCmd) Run(ctx context.Context) error {
 		_, err := fmt.Printf("%s\n", answer)
 		return err
 	}
-	var e ops.Explanation
-	if err := json.Unmarshal(answer, &e); err != nil {
-		return fmt.Errorf("read the answer of %s: %w; is it the address for operators of this version?", c.Ops, err)
-	}
-	return printExplanation(os.Stdout, &e)
+	return printExplanation(os.Stdout, e)
 }
 
-func (c *explainCmd) ask() ([]byte, error) {
+func (c *explainCmd) ask() (*ops.Ask, error) {
 	if (c.RequestID == "") == (c.Body == "") {
 		return nil, errors.New("nothing to explain, or two things: give --request-id ID, or a file with the body")
 	}
 	if c.RequestID != "" {
-		return json.Marshal(map[string]string{"request_id": c.RequestID})
+		return &ops.Ask{RequestID: c.RequestID}, nil
 	}
 	var body []byte
 	var err error
@@ -80,41 +74,7 @@ func (c *explainCmd) ask() ([]byte, error) {
 		}
 		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
-	return json.Marshal(map[string]any{"tenant": c.Tenant, "path": c.Path, "headers": headers, "body": json.RawMessage(body)})
-}
-
-func (c *explainCmd) send(ctx context.Context, ask []byte) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.Ops, "/")+"/admin/v1/explain", bytes.NewReader(ask))
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--ops: %w", err)}
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if c.Token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.Token)
-	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token is for this address
-	res, err := client.Do(r)
-	if err != nil {
-		return nil, fmt.Errorf("ask the gateway: %w; --ops is its address for operators", err)
-	}
-	defer res.Body.Close()
-	const most = 8 << 20
-	answer, err := io.ReadAll(io.LimitReader(res.Body, most))
-	if err != nil {
-		return nil, fmt.Errorf("read the answer of %s: %w", c.Ops, err)
-	}
-	if res.StatusCode == http.StatusOK {
-		return answer, nil
-	}
-	var p ops.Problem
-	if json.Unmarshal(answer, &p) != nil || p.Detail == "" {
-		return nil, fmt.Errorf("%s answers %s; is it the address for operators?", c.Ops, res.Status)
-	}
-	err = fmt.Errorf("%s answers %s: %s", c.Ops, res.Status, p.Detail)
-	if p.Remedy != "" {
-		err = fmt.Errorf("%w; %s", err, p.Remedy)
-	}
-	return nil, err
+	return &ops.Ask{Tenant: c.Tenant, Path: c.Path, Headers: headers, Body: body}, nil
 }
 
 // printExplanation writes the stages as a table, and what would change the decision.
@@ -130,11 +90,11 @@ func printExplanation(w io.Writer, e *ops.Explanation) error {
 	if e.Was != nil {
 		fmt.Fprintf(w, "refused at %s: %s\n", e.Refused.Format(time.RFC3339), e.Was.Words)
 	}
-	when := "now"
+	when := "stand now"
 	if e.StagesOf == "refusal" {
-		when = "then"
+		when = "stood then"
 	}
-	fmt.Fprintf(w, "\nThe stages, as they stood %s:\n\n", when)
+	fmt.Fprintf(w, "\nThe stages, as they %s:\n\n", when)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range e.Stages {
 		mark := ""

@@ -27,6 +27,7 @@ type cli struct {
 	Demo    demoCmd    `cmd:"" help:"Run the same overload with and without the gateway, and compare."`
 	Usage   usageCmd   `cmd:"" help:"Sum up what requests used and cost, from the ledger of a gateway."`
 	Explain explainCmd `cmd:"" help:"Ask a running gateway why it decides on a request as it does, and what would change that."`
+	Top     topCmd     `cmd:"" help:"Watch a running gateway in the terminal: slots, waits, tenants, upstreams, budgets and the last refusals."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

@@ -94,7 +94,9 @@ func (x *exchange) decided(d *admit.Decision) {
 			d.Stage = admit.StageAgain
 		}
 	}
+	first := x.record.Decision.ID == 0
 	x.g.metrics.Decided(&x.record, d)
+	x.g.history.decided(time.Now(), &x.record, d, first)
 }
 
 // wait waits for the next decision. ok is false when there will be none.
@@ -132,7 +134,7 @@ func (x *exchange) end(o *admit.Outcome, e *wire.Error) {
 		x.record.Outcome = telemetry.Answered
 	case x.committed:
 		x.record.Outcome = telemetry.Cut
-	case e.Code == codeDeadline:
+	case e.Code == wire.CodeDeadline.String():
 		x.record.Outcome = telemetry.TimedOut
 	case e.Status < 500:
 		x.record.Outcome = telemetry.Invalid

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
@@ -11,10 +10,7 @@ import (
 func (x *exchange) able() *wire.Error {
 	m := x.state.config.Models[x.pool]
 	refuse := func(param, what string) *wire.Error {
-		return &wire.Error{
-			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "unsupported_parameter", Param: param,
-			Message: "model " + x.record.AskedModel + " " + what,
-		}
+		return wire.CodeUnsupportedParameter.Of(param, "model "+x.record.AskedModel+" "+what)
 	}
 	switch {
 	case x.envelope.Stream && !m.Streaming:
@@ -45,9 +41,6 @@ func (x *exchange) fits() *wire.Error {
 			return nil
 		}
 	}
-	return &wire.Error{
-		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "context_length_exceeded", Param: "messages",
-		Message: fmt.Sprintf("model %s holds %d tokens, and the request wants about %d: %d of input and at most %d of output", x.record.AskedModel, most, wants,
-			x.envelope.Input, x.envelope.MaxOutput),
-	}
+	return wire.CodeContextLength.Of("messages", fmt.Sprintf("model %s holds %d tokens, and the request wants about %d: %d of input and at most %d of output",
+		x.record.AskedModel, most, wants, x.envelope.Input, x.envelope.MaxOutput))
 }

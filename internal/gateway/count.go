@@ -42,10 +42,7 @@ func (g *Gateway) countTokens(w http.ResponseWriter, r *http.Request) {
 // notKept answers for responses that a caller wants back or wants to cancel:
 // none is kept after it was answered.
 func notKept(w http.ResponseWriter, r *http.Request) {
-	e := wire.Error{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "response_not_found", Param: "response_id", Surface: wire.Responses,
-		Message:   "responses are not kept here after they were answered; there is none to " + map[bool]string{true: "get", false: "change"}[r.Method == http.MethodGet],
-		RequestID: requestID(),
-	}
+	e := wire.CodeResponseNotFound.Of("response_id", "responses are not kept here after they were answered; there is none to "+map[bool]string{true: "get", false: "change"}[r.Method == http.MethodGet])
+	e.Surface, e.RequestID = wire.Responses, requestID()
 	e.Write(w)
 }

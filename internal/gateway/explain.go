@@ -74,16 +74,14 @@ func (g *Gateway) understand(a Asked) (*exchange, *wire.Error) {
 		return nil, unknownPath(a.Path)
 	}
 	if x.tenantOf = s.config.Tenant(a.Tenant); x.tenantOf == nil {
-		return nil, &wire.Error{
-			Status: http.StatusNotFound, Code: "tenant_not_found", Param: "tenant", Message: fmt.Sprintf("no tenant is called %q", a.Tenant),
-		}
+		return nil, wire.CodeTenantNotFound.Of("tenant", fmt.Sprintf("no tenant is called %q", a.Tenant))
 	}
 	x.record.Tenant = x.tenantOf.Name
 	return x, x.understand()
 }
 
 func unknownPath(path string) *wire.Error {
-	return &wire.Error{Status: http.StatusNotFound, Code: "unknown_url", Param: "path", Message: fmt.Sprintf("%q is not the path of a surface, such as /v1/chat/completions", path)}
+	return wire.CodeUnknownURL.Of("path", fmt.Sprintf("%q is not the path of a surface, such as /v1/chat/completions", path))
 }
 
 // ExplainAgain says what the gateway would decide now on a request that was

@@ -56,6 +56,7 @@ type Gateway struct {
 	tokens   *wire.Estimator // of the input, by model
 	lag      upstream.Lag    // of this process's own scheduling
 	refused  refusals
+	history  *history
 	hooks    *hooks
 	ledger   *store.Ledger
 	answers  *answers.Cache
@@ -84,7 +85,7 @@ var errDraining = errors.New("the gateway is shutting down")
 func New(c *config.Config, o Options) (*Gateway, error) {
 	g := &Gateway{
 		log: o.Log, simulate: o.Simulate, dial: o.dial, registry: prometheus.NewRegistry(), draining: make(chan struct{}), tokens: wire.NewEstimator(),
-		hooks: newHooks(o.dial), ledger: o.Ledger,
+		hooks: newHooks(o.dial), ledger: o.Ledger, history: newHistory(time.Now()),
 	}
 	g.answers = answers.New(int64(c.Answers.Size), c.Answers.TTL)
 	g.life, g.stop = context.WithCancelCause(context.Background())
@@ -99,10 +100,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		recorder.Stream(o.Record, telemetry.StreamLimit, g.log.Slog())
 	}
 	g.gate = NewGate(c.Policy(), recorder)
-	g.metrics.WatchQueues(g.poolStates)
-	g.metrics.WatchUpstreams(g.upstreamStates)
-	g.metrics.WatchMoney(g.moneyState)
-	g.metrics.WatchLadder(g.ladderStates)
+	g.metrics.WatchStates(g.states)
 	g.metrics.WatchAnswers(func() telemetry.AnswersState { return telemetry.AnswersState(g.answers.Stats()) })
 	g.metrics.WatchTraces(g.tracer.State)
 	if g.ledger != nil {
@@ -162,7 +160,9 @@ func (g *Gateway) use(s *state) {
 	g.answers.Resize(time.Now(), int64(s.config.Answers.Size), s.config.Answers.TTL)
 	g.log.SetLevel(s.level())
 	g.tracer.Configure(traceSettings(&s.config.Traces))
-	g.metrics.Configure(s.names())
+	names := s.names()
+	g.metrics.Configure(names)
+	g.history.configure(names.Tenants)
 	for name, m := range s.config.Models {
 		if how, ok := images[s.config.Providers[m.Deployments[0].Provider].Kind]; ok {
 			g.tokens.Declare(name, how)

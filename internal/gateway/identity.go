@@ -65,10 +65,7 @@ func (x *exchange) classify(t *config.Tenant) *wire.Error {
 		case ok && t.MayUse(c):
 			class = c
 		case x.intent.Class != "": // said in our own words: an answer, not a guess
-			return &wire.Error{
-				Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_class", Param: "x-spillway-class",
-				Message: fmt.Sprintf("class %q is not one that tenant %s may use: %v", asked, t.Name, t.Classes),
-			}
+			return wire.CodeInvalidClass.Of("x-spillway-class", fmt.Sprintf("class %q is not one that tenant %s may use: %v", asked, t.Name, t.Classes))
 		case ok && c > class: // a hint may lower itself
 			for k := c; k < admit.NumClasses; k++ {
 				if t.MayUse(k) {

@@ -109,10 +109,7 @@ func (g *Gateway) known(w http.ResponseWriter, r *http.Request, s *state) bool {
 }
 
 func wrongKey() *wire.Error {
-	return &wire.Error{
-		Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key",
-		Message: "no tenant has this key; send one as: Authorization: Bearer KEY",
-	}
+	return wire.CodeInvalidKey.New("no tenant has this key; send one as: Authorization: Bearer KEY")
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

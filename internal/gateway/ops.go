@@ -46,7 +46,7 @@ func (g *Gateway) Health() Health {
 	if g.isDraining() {
 		h.Status = "draining"
 	}
-	for _, p := range g.gate.Snapshot().Pools {
+	for _, p := range g.gate.views() {
 		q := QueueHealth{Model: p.Model, Slots: p.Slots, Running: p.Running, Waiting: map[string]int{}, MeanS: p.Mean.Seconds(), Brownout: p.Brownout}
 		for class, c := range p.Classes {
 			if c.Waiting > 0 {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -15,17 +14,16 @@ import (
 // refusal is a decision of the core in the words of the surface: which limit,
 // whose, the figure, and the time to come back.
 func refusal(d *admit.Decision, tenant, model string) *wire.Error {
-	e := &wire.Error{
-		Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "overloaded",
-		Stage: d.Stage.String(), Limit: d.Limit, Scope: "model " + model, RetryAfter: d.RetryAfter, NoRetry: d.NoRetry,
-		EstimatedWait: d.Wait, Figure: fmt.Sprintf("%d of %d", d.Figure, d.Bound),
-	}
+	e := wire.CodeOverloaded.New("")
+	e.Stage, e.Limit, e.Scope, e.Figure = d.Stage.String(), d.Limit, "model "+model, fmt.Sprintf("%d of %d", d.Figure, d.Bound)
+	e.RetryAfter, e.NoRetry, e.EstimatedWait = d.RetryAfter, d.NoRetry, d.Wait
 	when := ""
 	if d.RetryAfter > 0 {
 		when = fmt.Sprintf("; try again in %s", d.RetryAfter.Round(100*time.Millisecond))
 	}
 	own := func(unit string) {
-		e.Code, e.Scope = "rate_limit_exceeded", "tenant "+tenant
+		e.Become(wire.CodeRateLimit)
+		e.Scope = "tenant " + tenant
 		e.Message = fmt.Sprintf("tenant %s has %d %s, and its limit is %d%s", tenant, d.Figure, unit, d.Bound, when)
 	}
 	switch d.Stage {
@@ -37,7 +35,8 @@ func refusal(d *admit.Decision, tenant, model string) *wire.Error {
 		own("tokens in the last minute for " + model)
 		e.Message += "; tokens of running requests are counted by estimate"
 	case admit.StageSpend:
-		e.Status, e.Type, e.Code, e.Scope = http.StatusPaymentRequired, "insufficient_quota", "insufficient_quota", "tenant "+tenant
+		e.Become(wire.CodeQuota)
+		e.Scope = "tenant " + tenant
 		e.Figure = fmt.Sprintf("%s of %s", dollars(d.Figure), dollars(d.Bound))
 		e.Message = fmt.Sprintf("%s is used up for requests of this class: %s of %s are spent or held by running requests", d.Limit, dollars(d.Figure), dollars(d.Bound))
 		if d.RetryAfter > 0 {
@@ -45,7 +44,8 @@ func refusal(d *admit.Decision, tenant, model string) *wire.Error {
 		}
 		e.RetryAfter = 0 // coming back by itself is what the caller must not do
 	case admit.StagePace:
-		e.Code, e.Scope = "rate_limit_exceeded", "tenant "+tenant
+		e.Become(wire.CodeRateLimit)
+		e.Scope = "tenant " + tenant
 		e.Figure = fmt.Sprintf("%s of %s", dollars(d.Figure), dollars(d.Bound))
 		e.Message = fmt.Sprintf("money is spent too fast: %s allows %s for a while, and %s are spent or held by running requests%s", d.Limit, dollars(d.Bound), dollars(d.Figure), when)
 	case admit.StageRetry:
@@ -61,13 +61,13 @@ func refusal(d *admit.Decision, tenant, model string) *wire.Error {
 	case admit.StageLate:
 		e.Message = fmt.Sprintf("the request waited %d ms for model %s and could no longer be answered in time%s", d.Figure, model, when)
 	case admit.StageDeadline:
-		e.Status, e.Type, e.Code = http.StatusGatewayTimeout, "timeout_error", codeDeadline
+		e.Become(wire.CodeDeadline)
 		e.Message = "the deadline had passed before the request could be considered"
 	case admit.StageCapacity:
-		e.Status, e.Type, e.Code = http.StatusServiceUnavailable, "service_unavailable_error", "service_unavailable"
+		e.Become(wire.CodeUnavailable)
 		e.Message = fmt.Sprintf("nothing serves model %s at the moment%s", model, when)
 		if d.NoRetry {
-			e.Code = "upstream_unauthorized"
+			e.Code = wire.CodeUpstreamUnauthorized.String()
 			e.Message = fmt.Sprintf("nothing serves model %s: the provider refused the gateway's credentials; only the operator can mend this", model)
 		}
 	default:
@@ -86,21 +86,14 @@ func dollars(micros int64) string {
 	return "$" + s
 }
 
-// codeDeadline is the code of a deadline that passed.
-const codeDeadline = "deadline_exceeded"
-
 func unknownModel(model string) *wire.Error {
-	return &wire.Error{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found", Param: "model",
-		Message: fmt.Sprintf("the model %q does not exist here; GET /v1/models lists those that do", model),
-	}
+	return wire.CodeModelNotFound.Of("model", fmt.Sprintf("the model %q does not exist here; GET /v1/models lists those that do", model))
 }
 
 func drainingError(left time.Duration) *wire.Error {
-	return &wire.Error{
-		Status: http.StatusServiceUnavailable, Type: "service_unavailable_error", Code: "draining",
-		Message: "the gateway is shutting down; try again", RetryAfter: min(max(left, time.Second), 5*time.Second),
-	}
+	e := wire.CodeDraining.New("the gateway is shutting down; try again")
+	e.RetryAfter = min(max(left, time.Second), 5*time.Second)
+	return e
 }
 
 // failure is what a caller is told of an upstream's failure. Nothing of the
@@ -108,25 +101,28 @@ func drainingError(left time.Duration) *wire.Error {
 func failure(err error) *wire.Error {
 	var f *upstream.Failure
 	if !errors.As(err, &f) {
-		return &wire.Error{Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_error", Message: "the upstream failed"}
+		return wire.CodeUpstreamError.New("the upstream failed")
 	}
-	e := &wire.Error{Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_error", RetryAfter: f.RetryAfter}
+	e := wire.CodeUpstreamError.New("")
+	e.RetryAfter = f.RetryAfter
 	switch f.Kind {
 	case upstream.RateLimited:
-		e.Status, e.Type, e.Code = http.StatusServiceUnavailable, "service_unavailable_error", "upstream_rate_limited"
+		e.Become(wire.CodeUpstreamRateLimited)
 		e.Message = "the upstream limits its rate; no limit of yours was met"
 	case upstream.Unpaid:
-		e.Status, e.Type, e.Code, e.NoRetry = http.StatusServiceUnavailable, "service_unavailable_error", "upstream_unavailable", true
+		e.Become(wire.CodeUpstreamUnavailable)
+		e.NoRetry = true
 		e.Message = "the upstream's account is exhausted; only the operator can mend this"
 	case upstream.Unauthorized:
-		e.Code, e.NoRetry = "upstream_unauthorized", true
+		e.Become(wire.CodeUpstreamUnauthorized)
+		e.NoRetry = true
 		e.Message = "the upstream refused the gateway's credentials; only the operator can mend this"
 	case upstream.Rejected, upstream.ServerError, upstream.Unavailable, upstream.StreamError:
 		n := wire.Normalize(f.Status, f.Header.Get("Content-Type"), f.Body)
 		n.RetryAfter = f.RetryAfter
 		e = &n
 	case upstream.HeaderTimeout, upstream.FirstTokenTimeout, upstream.IdleTimeout, upstream.TotalTimeout:
-		e.Status, e.Type, e.Code = http.StatusGatewayTimeout, "timeout_error", "upstream_timeout"
+		e.Become(wire.CodeUpstreamTimeout)
 		e.Message = "the upstream did not answer in time: " + f.Kind.String()
 	case upstream.Deadline:
 		return deadlinePassed()
@@ -137,8 +133,5 @@ func failure(err error) *wire.Error {
 }
 
 func deadlinePassed() *wire.Error {
-	return &wire.Error{
-		Status: http.StatusGatewayTimeout, Type: "timeout_error", Code: codeDeadline,
-		Message: "the request was running when its deadline passed",
-	}
+	return wire.CodeDeadline.New("the request was running when its deadline passed")
 }

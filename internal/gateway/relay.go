@@ -87,6 +87,7 @@ func (x *exchange) pass(raw []byte, resp *upstream.Response) error {
 func (x *exchange) begin(d *admit.Decision, resp *upstream.Response, o *admit.Outcome, start time.Time) {
 	x.g.gate.FirstByte(d.ID)
 	x.record.TTFT = time.Since(x.record.Arrived)
+	x.g.history.streamed(x.record.Arrived.Add(x.record.TTFT), x.record.TTFT)
 	o.Status = resp.Status
 	h := x.w.Header()
 	if x.translation == nil { // those of another API mean nothing to the caller

@@ -140,7 +140,7 @@ func (x *exchange) finish() {
 			x.g.gate.Cancel(x.held)
 		}
 		x.record.Outcome, x.broken = telemetry.Failed, x.committed
-		x.fail(&wire.Error{Status: http.StatusInternalServerError, Type: "server_error", Code: "internal_error", Message: "the gateway failed"})
+		x.fail(wire.CodeInternal.New("the gateway failed"))
 	}
 	if x.record.TokensKnown && x.record.Model == x.pool && x.decision.Model == "" { // by the model that was estimated for
 		x.g.tokens.Learn(x.pool, &x.envelope.Features, x.record.Input)
@@ -151,6 +151,7 @@ func (x *exchange) finish() {
 	x.record.Total = time.Since(x.record.Arrived)
 	x.g.tracer.Finished(&x.record) // metrics name the traces that are kept
 	x.g.metrics.Finished(&x.record)
+	x.g.history.ended(x.record.Arrived.Add(x.record.Total), &x.record, x.id != 0)
 	x.g.log.Request(&x.record)
 	if x.broken {
 		panic(http.ErrAbortHandler)
@@ -207,10 +208,7 @@ func (x *exchange) understand() (e *wire.Error) {
 func (x *exchange) readBody() *wire.Error {
 	limit := int64(x.state.config.Limits.Body)
 	tooLarge := func() *wire.Error {
-		return &wire.Error{
-			Status: http.StatusRequestEntityTooLarge, Type: "invalid_request_error", Code: "request_too_large",
-			Message: fmt.Sprintf("the request body is larger than the limit of %d bytes", limit),
-		}
+		return wire.CodeTooLarge.New(fmt.Sprintf("the request body is larger than the limit of %d bytes", limit))
 	}
 	if x.r.ContentLength > limit {
 		x.w.Header().Set("Connection", "close") // rather than read it all
@@ -229,9 +227,9 @@ func (x *exchange) readBody() *wire.Error {
 	case errors.As(err, &over):
 		return tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &wire.Error{Status: http.StatusRequestTimeout, Type: "invalid_request_error", Code: "request_timeout", Message: "the request body did not arrive in time"}
+		return wire.CodeRequestTimeout.New("the request body did not arrive in time")
 	default:
-		return &wire.Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_body", Message: "the request body could not be read to its end"}
+		return wire.CodeInvalidBody.New("the request body could not be read to its end")
 	}
 }
 
@@ -354,21 +352,16 @@ func durationMS(d time.Duration) string {
 func wrongMethod(allow string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		e := wire.Error{
-			Status: http.StatusMethodNotAllowed, Type: "invalid_request_error", Code: "method_not_allowed", Surface: surfaceOf(r),
-			Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allow, r.Method), RequestID: requestID(),
-		}
+		e := wire.CodeMethod.New(fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allow, r.Method))
+		e.Surface, e.RequestID = surfaceOf(r), requestID()
 		e.Write(w)
 		io.Copy(io.Discard, io.LimitReader(r.Body, 1<<16))
 	}
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	e := wire.Error{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "unknown_url", Surface: surfaceOf(r),
-		Message:   fmt.Sprintf("unknown path %s; there are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/messages and /v1/models", r.URL.Path),
-		RequestID: requestID(),
-	}
+	e := wire.CodeUnknownURL.New(fmt.Sprintf("unknown path %s; there are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/messages and /v1/models", r.URL.Path))
+	e.Surface, e.RequestID = surfaceOf(r), requestID()
 	e.Write(w)
 }
 

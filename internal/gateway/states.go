@@ -3,28 +3,36 @@ package gateway
 import (
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 )
 
 // What metrics read at each scrape, in telemetry's words.
 
-func (g *Gateway) poolStates() []telemetry.PoolState {
-	snap := g.gate.Snapshot()
-	out := make([]telemetry.PoolState, 0, len(snap.Pools))
-	for _, p := range snap.Pools {
-		s := telemetry.PoolState{Model: p.Model, Capacity: p.Slots}
-		for i, q := range p.Classes {
-			s.Classes[i] = telemetry.ClassState{Waiting: q.Waiting, Running: q.Running, Work: q.Work, Bytes: q.Bytes}
+// states is one look at the core for all of them.
+func (g *Gateway) states() telemetry.States {
+	s := g.gate.see(0)
+	return telemetry.States{
+		Pools: poolStates(s.views), Upstreams: g.upstreamStates(s.views), Ladders: ladderStates(s.views), Money: moneyState(s.accounts, g.gate.Money()),
+	}
+}
+
+func poolStates(views []admit.View) []telemetry.PoolState {
+	out := make([]telemetry.PoolState, 0, len(views))
+	for i := range views {
+		v := &views[i]
+		s := telemetry.PoolState{Model: v.Model, Capacity: v.Slots}
+		for class, q := range v.Classes {
+			s.Classes[class] = telemetry.ClassState{Waiting: q.Waiting, Running: q.Running, Work: q.Work, Bytes: q.Bytes}
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-func (g *Gateway) moneyState() telemetry.MoneyState {
-	snap := g.gate.Snapshot()
-	s := telemetry.MoneyState{Held: snap.Money.Held, Alive: snap.Money.Alive, Forgotten: snap.Money.Forgotten}
-	for _, a := range snap.Accounts {
+func moneyState(accounts []admit.AccountState, m admit.MoneyState) telemetry.MoneyState {
+	s := telemetry.MoneyState{Held: m.Held, Alive: m.Alive, Forgotten: m.Forgotten}
+	for _, a := range accounts {
 		s.Budgets = append(s.Budgets, telemetry.BudgetState{
 			Scope: a.Scope, Tenant: a.Tenant, Name: a.Name, Span: a.Span, Limit: a.Limit, Used: a.Used, Held: a.Held, PerMinute: a.PerMinute, Alarm: a.Alarm, Lasts: a.Lasts,
 		})
@@ -32,16 +40,17 @@ func (g *Gateway) moneyState() telemetry.MoneyState {
 	return s
 }
 
-func (g *Gateway) ladderStates() (list []telemetry.LadderState) {
-	for _, p := range g.gate.Snapshot().Pools {
-		if len(p.Rungs) == 0 {
+func ladderStates(views []admit.View) (list []telemetry.LadderState) {
+	for i := range views {
+		v := &views[i]
+		if len(v.Rungs) == 0 {
 			continue
 		}
-		s := telemetry.LadderState{Model: p.Model}
-		for class, l := range p.Levels {
+		s := telemetry.LadderState{Model: v.Model}
+		for class, l := range v.Levels {
 			s.Classes[class] = telemetry.LevelState(l)
 		}
-		for _, r := range p.Rungs {
+		for _, r := range v.Rungs {
 			s.Rungs = append(s.Rungs, telemetry.RungState{Name: r.Name, Served: r.Served, Took: r.Took, Usual: r.Usual, Asleep: r.Asleep})
 		}
 		list = append(list, s)

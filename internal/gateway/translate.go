@@ -84,10 +84,7 @@ func (x *exchange) expressible() *wire.Error {
 func (x *exchange) translated(t *target, model string) (*translation, *wire.Error) {
 	l := x.speaks(t)
 	if l == upstream.NoLanguage {
-		return nil, &wire.Error{
-			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "unsupported_surface", Param: "model",
-			Message: x.surface.path + " is not offered for model " + x.record.AskedModel + ": its provider has nothing like it",
-		}
+		return nil, wire.CodeUnsupportedSurface.Of("model", x.surface.path+" is not offered for model "+x.record.AskedModel+": its provider has nothing like it")
 	}
 	if x.translation != nil && x.translation.language == l && x.neutral.Model == model {
 		return x.translation, nil
@@ -114,12 +111,12 @@ func (x *exchange) translated(t *target, model string) (*translation, *wire.Erro
 
 // inexpressible is what the caller is told of a translation that failed.
 func inexpressible(err error) *wire.Error {
-	e := &wire.Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: err.Error()}
+	e := wire.CodeInvalid.New(err.Error())
 	var d *dialect.Error
 	if errors.As(err, &d) {
 		e.Param = d.Field
 		if d.Unsupported {
-			e.Code = "unsupported_parameter"
+			e.Become(wire.CodeUnsupportedParameter)
 		}
 	}
 	return e

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"iter"
 	"math"
 	"strconv"
 	"time"
@@ -79,11 +80,12 @@ func (g *Gateway) places() map[string]config.Deployment {
 }
 
 // Upstreams says what every deployment is doing.
-func (g *Gateway) Upstreams() []UpstreamReport {
-	clock := g.gate.clock()
-	places := g.places()
+func (g *Gateway) Upstreams() []UpstreamReport { return g.reports(g.gate.views()) }
+
+func (g *Gateway) reports(views []admit.View) []UpstreamReport {
 	list := []UpstreamReport{}
-	for _, d := range g.gate.Snapshot().Deployments {
+	clock, places := g.gate.clock(), g.places()
+	for d := range deployments(views) {
 		c := places[d.Name]
 		u := UpstreamReport{
 			Name: d.Name, Model: d.Model, Provider: c.Provider, Region: c.Region, Precision: c.Precision, Tier: d.Tier, Reserve: d.Reserve,
@@ -128,11 +130,24 @@ func minute(perSecond float64) *float64 {
 	return &v
 }
 
+// deployments are those of all models, one after the other.
+func deployments(views []admit.View) iter.Seq[*admit.DeploymentState] {
+	return func(yield func(*admit.DeploymentState) bool) {
+		for i := range views {
+			for j := range views[i].Deployments {
+				if !yield(&views[i].Deployments[j]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // upstreamStates is the same for metrics.
-func (g *Gateway) upstreamStates() []telemetry.UpstreamState {
+func (g *Gateway) upstreamStates(views []admit.View) []telemetry.UpstreamState {
 	clock, places := g.gate.clock(), g.places()
 	var list []telemetry.UpstreamState
-	for _, d := range g.gate.Snapshot().Deployments {
+	for d := range deployments(views) {
 		c := places[d.Name]
 		u := telemetry.UpstreamState{
 			Deployment: d.Name, Model: d.Model, Provider: c.Provider, Region: c.Region, Precision: c.Precision, Tier: tierName(d.Tier, d.Reserve),

@@ -27,9 +27,9 @@ type Ask struct {
 // would change it.
 type Explanation struct {
 	RequestID string     `json:"request_id,omitempty"`
-	Refused   *time.Time `json:"refused_at,omitempty"` // when the request of that id was refused
-	Was       *Verdict   `json:"was,omitempty"`        // what was decided then
-	StagesOf  string     `json:"stages_as_of"`         // refusal: as they stood then; now
+	Refused   *time.Time `json:"refused_at,omitempty"`                            // when the request of that id was refused
+	Was       *Verdict   `json:"was,omitempty"`                                   // what was decided then
+	StagesOf  string     `json:"stages_as_of" jsonschema:"enum=refusal,enum=now"` // refusal: as they stood then; now
 	Tenant    string     `json:"tenant"`
 	Model     string     `json:"model"`
 	Class     string     `json:"class"`

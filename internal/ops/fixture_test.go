@@ -2,6 +2,7 @@ package ops
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -93,13 +94,27 @@ func (r *rig) ask(method, path, body string, header ...string) *httptest.Respons
 		q.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	r.surface.ServeHTTP(w, q)
+	ctx, leave := context.WithCancel(q.Context())
+	defer leave()
+	r.surface.ServeHTTP(&visitor{w, leave}, q.WithContext(ctx))
 	for _, s := range secrets {
 		if strings.Contains(w.Body.String(), s) {
 			r.t.Errorf("%s %s answers with the secret %q", method, path, s)
 		}
 	}
+	r.asDescribed(q, body, w)
 	return w
+}
+
+// visitor leaves a stream when it has seen its first event.
+type visitor struct {
+	*httptest.ResponseRecorder
+	leave context.CancelFunc
+}
+
+func (v *visitor) Flush() {
+	v.ResponseRecorder.Flush()
+	v.leave()
 }
 
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }

@@ -24,9 +24,13 @@ var table = map[string]struct {
 	"POST /admin/v1/session":     {`{"token":"viewer-token"}`, 200, 200, 200, 403, 403},
 	"GET /admin/v1/session":      {"", 401, 200, 200, 200, 403},
 	"DELETE /admin/v1/session":   {"", 401, 204, 204, 204, 403},
+	"GET /admin/v1/snapshot":     {"", 401, 200, 200, 200, 403},
+	"GET /admin/v1/history":      {"", 401, 200, 200, 200, 403},
+	"GET /admin/v1/live":         {"", 401, 200, 200, 200, 403}, // left at the first event
 	"GET /admin/v1/upstreams":    {"", 401, 200, 200, 200, 403},
 	"GET /admin/v1/refusals":     {"", 401, 200, 200, 200, 403},
 	"POST /admin/v1/explain":     {`{"request_id":"req_0"}`, 401, 404, 404, 404, 403},
+	"GET /admin/v1/openapi.json": {"", 401, 200, 200, 200, 403},
 	"GET /admin/v1/elsewhere":    {"", 401, 404, 404, 404, 403}, // nobody learns what there is
 	"POST /admin/v1/upstreams":   {"", 401, 404, 404, 404, 403},
 	"GET /debug/pprof/elsewhere": {"", 401, 404, 404, 404, 403},

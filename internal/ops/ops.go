@@ -35,12 +35,13 @@ type Surface struct {
 	log      *slog.Logger
 	sessions *sessions
 	failures *failures
+	stage    *stage
 	mux      *http.ServeMux
 }
 
 // New makes the surface of a gateway.
 func New(g *gateway.Gateway, o Options) *Surface {
-	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, sessions: newSessions(), failures: newFailures(), mux: http.NewServeMux()}
+	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, sessions: newSessions(), failures: newFailures(), stage: newStage(g.Picture, o.Log), mux: http.NewServeMux()}
 	for _, r := range s.routes() {
 		s.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, q *http.Request) { s.serve(w, q, r) })
 	}
@@ -65,7 +66,8 @@ type route struct {
 	serve   func(http.ResponseWriter, *http.Request, identity) error
 }
 
-// routes are all there is. Each has its row in the test of who may do what.
+// routes are all there is. Each has its description in described.go, and its row
+// in the test of who may do what.
 func (s *Surface) routes() []route {
 	page := console.New()
 	metrics := promhttp.HandlerFor(s.gateway.Metrics(), promhttp.HandlerOpts{EnableOpenMetrics: true})
@@ -85,9 +87,13 @@ func (s *Surface) routes() []route {
 		{"POST /admin/v1/session", toLogIn, s.logIn},
 		{"GET /admin/v1/session", toLook, s.whoAmI},
 		{"DELETE /admin/v1/session", toLook, s.logOut},
+		{"GET /admin/v1/snapshot", toLook, s.snapshot},
+		{"GET /admin/v1/history", toLook, s.history},
+		{"GET /admin/v1/live", toLook, s.live},
 		{"GET /admin/v1/upstreams", toLook, s.upstreams},
 		{"GET /admin/v1/refusals", toLook, s.refusals},
 		{"POST /admin/v1/explain", toLook, s.explain},
+		{"GET /admin/v1/openapi.json", toLook, s.describe},
 	}
 }
 
@@ -102,6 +108,9 @@ func (s *Surface) serve(w http.ResponseWriter, r *http.Request, to route) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // not every writer of a test can
 	who, err := s.admit(r, to.need)
+	if err == nil {
+		err = to.knows(r)
+	}
 	if err == nil {
 		err = to.serve(w, r, who)
 	}
@@ -130,7 +139,7 @@ func toConsole(w http.ResponseWriter, r *http.Request, _ identity) error {
 }
 
 func (s *Surface) nothing(_ http.ResponseWriter, r *http.Request, _ identity) error {
-	return &problem{status: http.StatusNotFound, detail: "there is nothing at " + r.Method + " " + r.URL.Path, remedy: "docs/admin.md lists what there is"}
+	return &problem{status: http.StatusNotFound, detail: "there is nothing at " + r.Method + " " + r.URL.Path, remedy: "GET /admin/v1/openapi.json and docs/admin.md list what there is"}
 }
 
 func writeJSON(w http.ResponseWriter, v any) error {

@@ -29,7 +29,7 @@ type Login struct {
 // Who is the answer of /admin/v1/session.
 type Who struct {
 	Name    string `json:"name"` // of the token; empty for anybody on this machine
-	Role    string `json:"role"`
+	Role    string `json:"role" jsonschema:"enum=viewer,enum=admin"`
 	Session bool   `json:"session"` // known by a cookie
 }
 

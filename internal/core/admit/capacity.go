@@ -154,9 +154,13 @@ func (p *pool) opensAt(now, t time.Time) {
 
 // current surveys again if that was long ago, or what was closed may be open.
 func (p *pool) current(now time.Time) {
-	if now.Sub(p.surveyed) >= refreshMax || !p.opens.IsZero() && !now.Before(p.opens) {
+	if p.outdated(now) {
 		p.survey(now)
 	}
+}
+
+func (p *pool) outdated(now time.Time) bool {
+	return now.Sub(p.surveyed) >= refreshMax || !p.opens.IsZero() && !now.Before(p.opens)
 }
 
 // size is the capacity that shares are made of. Where there is none at all the

@@ -84,6 +84,7 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 	c.press(now, r, p)
 	if p.member != nil {
 		p.member.offers.Add(now, 1)
+		p.tenant.came = true
 		if r.Attempt == 0 {
 			p.tenant.firsts.Add(now, 1)
 			c.firsts.Add(now, 1)

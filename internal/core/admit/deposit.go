@@ -83,17 +83,20 @@ func (c *Controller) eachAccount(visit func(*account)) {
 		visit(c.spent)
 	}
 	for i := range c.policy.Tenants {
-		t := c.tenants[c.policy.Tenants[i].Name]
-		if t.spent != nil {
-			visit(t.spent)
-		}
-		for _, m := range t.members {
-			if m != nil && m.spent != nil {
-				visit(m.spent)
-			}
-		}
-		t.keys.each(visit)
+		c.tenants[c.policy.Tenants[i].Name].eachAccount(visit)
 	}
+}
+
+func (t *tenant) eachAccount(visit func(*account)) {
+	if t.spent != nil {
+		visit(t.spent)
+	}
+	for _, m := range t.members {
+		if m != nil && m.spent != nil {
+			visit(m.spent)
+		}
+	}
+	t.keys.each(visit)
 }
 
 // eachTable visits the tables of users and sessions, in the same order.

@@ -67,11 +67,12 @@ func (c *Controller) walk(now time.Time, r *Request, p *plan, t *Trace) {
 func (p *pool) asWas() func() {
 	outlook, service, supply, ranks := p.outlook, *p.service, p.supply, slices.Clone(p.ranks)
 	var lanes [NumClasses][]*lane
-	counted := map[*lane]predict.Demand{}
+	var counted [NumClasses][]predict.Demand
 	for class, list := range p.lanes {
 		lanes[class] = slices.Clone(list)
-		for _, l := range list {
-			counted[l] = l.counted
+		counted[class] = make([]predict.Demand, len(list))
+		for i, l := range list {
+			counted[class][i] = l.counted
 		}
 	}
 	slows := make([]float64, len(p.deployments))
@@ -84,7 +85,7 @@ func (p *pool) asWas() func() {
 		for class, list := range lanes {
 			p.lanes[class] = append(p.lanes[class][:0], list...)
 			for i, l := range list {
-				l.counted, l.demand = counted[l], i
+				l.counted, l.demand = counted[class][i], i
 			}
 		}
 		for i, d := range p.deployments {

@@ -134,16 +134,21 @@ func (p *pool) look(now time.Time) {
 	}
 }
 
-// refresh recomputes shares and the brownout factor, at a cost bounded by the
-// events since the last time.
-func (p *pool) refresh(now time.Time) {
-	p.events++
+// due says whether shares are refreshed after so many events.
+func (p *pool) due(now time.Time, events int) bool {
 	age := now.Sub(p.refreshed)
 	size := len(p.running)
 	for _, l := range p.lanes {
 		size += len(l)
 	}
-	if age < refreshMin || (p.events < size/refreshPart && age < refreshMax) {
+	return age >= refreshMin && (events >= size/refreshPart || age >= refreshMax)
+}
+
+// refresh recomputes shares and the brownout factor, at a cost bounded by the
+// events since the last time.
+func (p *pool) refresh(now time.Time) {
+	p.events++
+	if !p.due(now, p.events) {
 		return
 	}
 	p.refreshed, p.events = now, 0
@@ -220,6 +225,11 @@ func (p *pool) demanded(now time.Time, l *lane, raw time.Duration) {
 // tenants that also just came; and a slot must become free.
 func (p *pool) wait(now time.Time, l *lane) time.Duration {
 	p.refresh(now)
+	return p.ahead(now, l)
+}
+
+// ahead is wait by the shares as they are.
+func (p *pool) ahead(now time.Time, l *lane) time.Duration {
 	var better int64
 	for class := range l.class {
 		better += p.queues[class].Work()

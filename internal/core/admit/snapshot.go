@@ -82,19 +82,27 @@ type AccountState struct {
 
 // accountStates are all limits of all accounts, but for users and sessions.
 func (c *Controller) accountStates(now time.Time) (list []AccountState) {
-	c.eachAccount(func(a *account) {
-		a.current(now)
-		for i := range a.limits {
-			l := &a.limits[i]
-			if l.pace || l.most == 0 || a.scope == ScopeModel && l.purse.Sum(now)+a.held == 0 {
-				continue // a pair of tenant and model that never came is not told of
-			}
-			list = append(list, AccountState{
-				Scope: a.scope, Tenant: a.tenant, Name: a.name, Span: l.span, Limit: l.most, Used: l.purse.Sum(now), Held: a.held,
-				PerMinute: a.last.Sum(now), Alarm: a.alarm, Level: int(a.level), Lasts: a.lasts(now, l),
-			})
+	c.eachAccount(func(a *account) { list = a.states(now, list) })
+	return list
+}
+
+// states adds the limits of an account to a list.
+func (a *account) states(now time.Time, list []AccountState) []AccountState {
+	a.current(now)
+	for i := range a.limits {
+		l := &a.limits[i]
+		if l.pace || l.most == 0 {
+			continue
 		}
-	})
+		used := l.purse.Sum(now)
+		if a.scope == ScopeModel && used+a.held == 0 {
+			continue // a pair of tenant and model that never came is not told of
+		}
+		list = append(list, AccountState{
+			Scope: a.scope, Tenant: a.tenant, Name: a.name, Span: l.span, Limit: l.most, Used: used, Held: a.held,
+			PerMinute: a.last.Sum(now), Alarm: a.alarm, Level: int(a.level), Lasts: a.lasts(now, l),
+		})
+	}
 	return list
 }
 
@@ -105,7 +113,11 @@ type MoneyState struct {
 	Forgotten   int64 // accounts of users and sessions that had to give way
 }
 
-func (c *Controller) moneyState() (s MoneyState) {
+// Money is what is held of all budgets. It looks at every living request.
+func (c *Controller) Money() (s MoneyState) {
+	if !c.counts {
+		return s
+	}
 	c.eachAccount(func(a *account) { s.Held += a.held })
 	for _, k := range c.calls {
 		for _, a := range k.hold.payers[:ScopeUser] {
@@ -132,45 +144,63 @@ type TenantState struct {
 	Active     int // waiting or running
 	Waiting    int
 	Distrusted bool // predictions are not believed for it at the moment, in some pool
+	Came       bool // it has asked for something since the controller began
 }
 
-// Snapshot reads the state.
+// Snapshot reads the state, all of it at once. It takes a while where there is
+// much: View and Tenants read parts.
 func (c *Controller) Snapshot(now time.Time) Snapshot {
 	var s Snapshot
 	for _, p := range c.pools {
-		if p.retired && len(p.running)+p.waiting() == 0 {
-			continue
-		}
-		state := PoolState{
-			Model: p.policy.Name, Slots: p.slots, Running: len(p.running), Bytes: p.waitingBytes(),
-			Mean: p.service.Mean(), Factor: p.service.Factor(), Brownout: p.service.Slow(), Rungs: p.rungStates(now),
-		}
-		for class := range p.levels {
-			state.Levels[class] = p.levels[class].state(now)
-		}
-		for class, q := range p.queues {
-			state.Classes[class] = QueueState{Waiting: q.Len(), Bytes: q.Bytes(), Work: p.service.Slots(time.Duration(q.Work()))}
-		}
-		for _, k := range p.running {
-			state.Classes[k.lane.class].Running++
-		}
-		s.Pools = append(s.Pools, state)
-		for _, d := range p.deployments {
-			s.Deployments = append(s.Deployments, d.state(now))
+		if !p.gone() {
+			s.Pools = append(s.Pools, p.state(now))
+			s.Deployments = append(s.Deployments, p.deploymentStates(now)...)
 		}
 	}
 	for _, t := range c.tenants {
-		state := TenantState{Name: t.policy.Name, Active: t.active}
-		for _, m := range t.members {
-			if m != nil {
-				state.Waiting += m.waiting
-				state.Distrusted = state.Distrusted || now.Before(m.distrust)
-			}
-		}
-		s.Tenants = append(s.Tenants, state)
+		s.Tenants = append(s.Tenants, t.state(now))
 	}
-	s.Accounts, s.Money = c.accountStates(now), c.moneyState()
+	s.Accounts, s.Money = c.accountStates(now), c.Money()
 	slices.SortFunc(s.Tenants, func(a, b TenantState) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// gone says that the pool is no longer in the policy and that its calls are over.
+func (p *pool) gone() bool { return p.retired && len(p.running)+p.waiting() == 0 }
+
+func (p *pool) state(now time.Time) PoolState {
+	s := PoolState{
+		Model: p.policy.Name, Slots: p.slots, Running: len(p.running), Bytes: p.waitingBytes(),
+		Mean: p.service.Mean(), Factor: p.service.Factor(), Brownout: p.service.Slow(), Rungs: p.rungStates(now),
+	}
+	for class := range p.levels {
+		s.Levels[class] = p.levels[class].state(now)
+	}
+	for class, q := range p.queues {
+		s.Classes[class] = QueueState{Waiting: q.Len(), Bytes: q.Bytes(), Work: p.service.Slots(time.Duration(q.Work()))}
+	}
+	for _, k := range p.running {
+		s.Classes[k.lane.class].Running++
+	}
+	return s
+}
+
+func (p *pool) deploymentStates(now time.Time) []DeploymentState {
+	list := make([]DeploymentState, 0, len(p.deployments))
+	for _, d := range p.deployments {
+		list = append(list, d.state(now))
+	}
+	return list
+}
+
+func (t *tenant) state(now time.Time) TenantState {
+	s := TenantState{Name: t.policy.Name, Active: t.active, Came: t.came}
+	for _, m := range t.members {
+		if m != nil {
+			s.Waiting += m.waiting
+			s.Distrusted = s.Distrusted || now.Before(m.distrust)
+		}
+	}
 	return s
 }
 

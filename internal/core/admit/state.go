@@ -12,6 +12,7 @@ import (
 type tenant struct {
 	policy  Tenant
 	active  int          // requests waiting or running
+	came    bool         // it has asked for something
 	firsts  meter.Recent // first tries offered
 	retries meter.Recent // callers' retries admitted
 	again   meter.Recent // our own further attempts

@@ -193,6 +193,7 @@ func (s *stream) offer() {
 	if s.explain {
 		before := s.c.Snapshot(s.now)
 		t := s.c.Explain(s.now, r)
+		s.seen(&r, &t)
 		other := r
 		other.Class, other.Tenant = (r.Class+1)%NumClasses, "b"
 		s.c.Explain(s.now, other)
@@ -217,6 +218,46 @@ func (s *stream) offer() {
 		panic("more bytes wait than may")
 	}
 	s.took(ds)
+}
+
+// seen checks that operators see all that waits, and the very wait that an offer
+// is told, without moving anything.
+func (s *stream) seen(r *Request, t *Trace) {
+	lanes, all := viewAll(s.c, s.now, 1000), 0
+	for _, l := range lanes {
+		all += l.Waiting
+		p := s.c.poolOf(r.Model)
+		if l.Tenant != r.Tenant || l.Class != r.Class || p == nil || l.Model != p.policy.Name {
+			continue
+		}
+		if x := s.c.tenants[r.Tenant]; x == nil || s.c.memberOf(s.now, p, x).laneOf(r.Class).flow.Len() == 0 {
+			continue // it is what a tenant of the name left that was taken out in between
+		}
+		if p.tiered() && p.due(s.now, p.events+2) && !p.due(s.now, p.events+1) {
+			continue // an offer looks twice, and the second look makes the shares again
+		}
+		for _, step := range t.Steps {
+			if step.Stage == StageShed && step.Model == "" && step.Rungs == 0 && step.Limit == "the predicted wait" && step.Figure != l.Wait.Milliseconds() {
+				panic(fmt.Sprintf("operators see %v for one more, an offer %d ms", l.Wait, step.Figure))
+			}
+		}
+	}
+	waiting := 0
+	for _, p := range s.c.pools {
+		waiting += p.waiting()
+	}
+	if all != waiting {
+		panic(fmt.Sprintf("lanes hold %d, %d wait", all, waiting))
+	}
+}
+
+// viewAll looks at all pools and gives their longest lanes.
+func viewAll(c *Controller, now time.Time, limit int) []Lane {
+	lanes := &Lanes{Limit: limit}
+	for i := range c.Pools() {
+		c.View(now, i, lanes)
+	}
+	return lanes.Longest()
 }
 
 func (s *stream) finish(id ID) {

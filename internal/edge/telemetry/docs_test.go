@@ -45,10 +45,7 @@ func metrics(t *testing.T) (names []string, lines map[string]string) {
 	t.Helper()
 	var d described
 	m := NewMetrics(&d)
-	m.WatchQueues(func() []PoolState { return nil })
-	m.WatchUpstreams(func() []UpstreamState { return nil })
-	m.WatchMoney(func() (s MoneyState) { return s })
-	m.WatchLadder(func() []LadderState { return nil })
+	m.WatchStates(func() (s States) { return s })
 	m.WatchLedger(func() (s LedgerState) { return s })
 	m.WatchAnswers(func() (s AnswersState) { return s })
 	m.WatchTraces(func() (s TracesState) { return s })

@@ -52,7 +52,7 @@ func (r *Record) worth() keptBy {
 		return keptRefused
 	case r.Outcome == Failed || r.Outcome == Cut:
 		return keptFailed
-	case r.late():
+	case r.Late():
 		return keptLate
 	case len(r.Rungs) > 0 || r.Decision.Model != "" || r.Decision.Verdict == admit.Recall:
 		return keptDegraded
@@ -60,9 +60,9 @@ func (r *Record) worth() keptBy {
 	return notKept
 }
 
-// late says that the answer missed its deadline, which for a stream is that of
+// Late says that the answer missed its deadline, which for a stream is that of
 // its first token.
-func (r *Record) late() bool {
+func (r *Record) Late() bool {
 	if r.Outcome == TimedOut {
 		return true
 	}

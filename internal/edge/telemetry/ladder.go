@@ -32,27 +32,21 @@ type RungState struct {
 	Asleep bool          // it did not help, and is left out for a while
 }
 
-// WatchLadder has snapshot called at each scrape for the state of the ladders.
-// It may be called once, and panics after that. The snapshot must be quick,
-// bounded and safe to call from any goroutine. Models without a ladder need not
-// be in it.
-func (m *Metrics) WatchLadder(snapshot func() []LadderState) {
+func newLadderCollector() *ladderCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("spillway_"+name, help, append([]string{"model"}, labels...), nil)
 	}
-	m.reg.MustRegister(&ladderCollector{
-		snapshot: snapshot,
+	return &ladderCollector{
 		level:    desc("ladder_level", "How far down its ladder a model is for a class: 0 nothing, 1 features, 2 compute, 3 another model. Classes that nobody has asked with are left out.", "class"),
 		pressure: desc("ladder_pressure", "What moves the level: the predicted wait over what it may be at most, smoothed.", "class"),
 		held:     desc("ladder_seconds_total", "Time spent at each level.", "class", "level"),
 		took:     desc("rung_seconds", "Mean slot time of calls whose lowest rung it was, as it was (took) and as predicted without the ladder (usual).", "rung", "what"),
 		asleep:   desc("rung_asleep", "1 while the rung is left out because it did not help.", "rung"),
-	})
+	}
 }
 
-// ladderCollector asks for the state only when somebody wants to know it.
+// ladderCollector tells of ladders.
 type ladderCollector struct {
-	snapshot                            func() []LadderState
 	level, pressure, held, took, asleep *prometheus.Desc
 }
 
@@ -62,11 +56,11 @@ func (c *ladderCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect skips a second model or rung of the same label, which would spoil the
+// tell skips a second model or rung of the same label, which would spoil the
 // whole scrape.
-func (c *ladderCollector) Collect(ch chan<- prometheus.Metric) {
+func (c *ladderCollector) tell(ch chan<- prometheus.Metric, list []LadderState) {
 	seen := map[string]bool{}
-	for _, l := range c.snapshot() {
+	for _, l := range list {
 		model := label(l.Model)
 		if seen[model] {
 			continue

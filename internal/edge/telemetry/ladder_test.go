@@ -18,8 +18,8 @@ func TestLadderState(t *testing.T) {
 	}}
 	chat.Classes[admit.Interactive] = LevelState{Pressure: 0.1, Held: [admit.NumLevels]time.Duration{time.Hour}}
 	chat.Classes[admit.Batch] = LevelState{Level: 2, Pressure: 0.75, Held: [admit.NumLevels]time.Duration{10 * time.Second, 20 * time.Second, 5 * time.Second}}
-	m.WatchLadder(func() []LadderState {
-		return []LadderState{chat, {Model: "embed"}, {Model: "chat"}}
+	m.WatchStates(func() States {
+		return States{Ladders: []LadderState{chat, {Model: "embed"}, {Model: "chat"}}}
 	})
 	expect(t, reg, `
 		spillway_ladder_level{class="interactive",model="chat"} 0

@@ -48,13 +48,6 @@ func (m *Metrics) Configure(n Names) {
 	m.forget(m.names.Swap(next), next)
 }
 
-// WatchQueues has snapshot called at each scrape for the gauges of queues and
-// slots. It may be called once, and panics after that. The snapshot must be quick, bounded and safe to
-// call from any goroutine.
-func (m *Metrics) WatchQueues(snapshot func() []PoolState) {
-	m.reg.MustRegister(newQueueCollector(snapshot))
-}
-
 // Arrived counts the request as in flight, until Finished.
 func (m *Metrics) Arrived(r *Record) {
 	if !r.inFlight {

@@ -345,8 +345,8 @@ func TestQueueState(t *testing.T) {
 	m, reg := setup(t)
 	pool := PoolState{Model: "chat", Capacity: 16}
 	pool.Classes[admit.Batch] = ClassState{Waiting: 5, Running: 2, Work: 1500 * time.Millisecond, Bytes: 4096}
-	m.WatchQueues(func() []PoolState {
-		return []PoolState{pool, {Model: "embed", Capacity: 4}, {Model: "chat", Capacity: 99}} // a name twice must not spoil the scrape
+	m.WatchStates(func() States {
+		return States{Pools: []PoolState{pool, {Model: "embed", Capacity: 4}, {Model: "chat", Capacity: 99}}} // a name twice must not spoil the scrape
 	})
 	expect(t, reg, `
 		spillway_capacity{model="chat"} 16
@@ -394,7 +394,7 @@ func TestHistogramsAreClassicAndNative(t *testing.T) {
 
 func TestNamesAndHelpFollowTheConventions(t *testing.T) {
 	m, reg := setup(t)
-	m.WatchQueues(func() []PoolState { return []PoolState{{Model: "chat"}} })
+	m.WatchStates(func() States { return States{Pools: []PoolState{{Model: "chat"}}} })
 	r := newRecord()
 	r.Attempt = 1
 	m.Decided(r, &queueIt)
@@ -414,7 +414,7 @@ func TestNamesAndHelpFollowTheConventions(t *testing.T) {
 
 func TestMetricsFromManyGoroutines(t *testing.T) {
 	m, reg := setup(t)
-	m.WatchQueues(func() []PoolState { return []PoolState{{Model: "chat"}} })
+	m.WatchStates(func() States { return States{Pools: []PoolState{{Model: "chat"}}} })
 	const workers, each = 8, 300
 	var wg sync.WaitGroup
 	for range workers {

@@ -33,17 +33,13 @@ type BudgetState struct {
 // mostBudgets bounds the limits that a scrape tells of: six series each, at most.
 const mostBudgets = 5_000
 
-// WatchMoney has snapshot called at each scrape for the state of budgets. It may
-// be called once, and panics after that. The snapshot must be quick and safe to
-// call from any goroutine.
-func (m *Metrics) WatchMoney(snapshot func() MoneyState) {
+func newMoneyCollector() *moneyCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("spillway_budget_"+name, help, labels, nil)
 	}
 	account := []string{"scope", "tenant", "name"}
 	limit := append(slices.Clone(account), "span")
-	m.reg.MustRegister(&moneyCollector{
-		snapshot:   snapshot,
+	return &moneyCollector{
 		limit:      desc("limit_dollars", "What may be spent in the span, by the limit in force now. A model or a key of a tenant that has spent nothing in the span is left out.", limit...),
 		used:       desc("used_dollars", "Of the limit, what is spent.", limit...),
 		held:       desc("held_dollars", "Of the limit, what running requests hold.", limit...),
@@ -53,12 +49,11 @@ func (m *Metrics) WatchMoney(snapshot func() MoneyState) {
 		leaked:     desc("leaked_dollars", "Held by no request that is alive. It is always 0: anything else is a fault of the gateway."),
 		forgotten:  desc("accounts_forgotten_total", "Accounts of end users and sessions that had to give way to newer ones."),
 		leftOut:    desc("limits_left_out", "Limits that are not told of because there are too many; those furthest from being reached."),
-	})
+	}
 }
 
-// moneyCollector asks for the state only when somebody wants to know it.
+// moneyCollector tells of budgets.
 type moneyCollector struct {
-	snapshot                                                                 func() MoneyState
 	limit, used, held, alarm, minute, exhaustion, leaked, forgotten, leftOut *prometheus.Desc
 }
 
@@ -74,10 +69,9 @@ type payer struct {
 	tenant, name string
 }
 
-// Collect skips a second limit of the same labels, which would spoil the whole
+// tell skips a second limit of the same labels, which would spoil the whole
 // scrape.
-func (c *moneyCollector) Collect(ch chan<- prometheus.Metric) {
-	s := c.snapshot()
+func (c *moneyCollector) tell(ch chan<- prometheus.Metric, s *MoneyState) {
 	told, leftOut := tellable(s.Budgets)
 	put := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

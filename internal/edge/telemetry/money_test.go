@@ -30,7 +30,7 @@ func budgets() []BudgetState {
 func TestBudgetState(t *testing.T) {
 	m, reg := setup(t)
 	s := MoneyState{Budgets: append(budgets(), budgets()...), Held: 2_000_000, Alive: 2_000_000, Forgotten: 3} // a limit twice must not spoil the scrape
-	m.WatchMoney(func() MoneyState { return s })
+	m.WatchStates(func() States { return States{Money: s} })
 	m.BudgetAlarm(admit.ScopeTenant, admit.Soft)
 	expect(t, reg, `
 		spillway_budget_limit_dollars{name="",scope="all",span="month",tenant=""} 5000
@@ -66,7 +66,7 @@ func TestBudgetState(t *testing.T) {
 func TestBudgetSeriesAreBounded(t *testing.T) {
 	m, reg := setup(t)
 	var s MoneyState
-	m.WatchMoney(func() MoneyState { return s })
+	m.WatchStates(func() States { return States{Money: s} })
 	for tenant := range 200 {
 		name := fmt.Sprintf("t%d", tenant)
 		s.Budgets = append(s.Budgets, BudgetState{Scope: admit.ScopeTenant, Tenant: name, Span: admit.Day, Limit: 1000})

@@ -22,18 +22,16 @@ type ClassState struct {
 	Bytes   int64         // held by requests that wait
 }
 
-// queueCollector asks for the state only when somebody wants to know it.
+// queueCollector tells of queues and slots.
 type queueCollector struct {
-	snapshot                                func() []PoolState
 	waiting, running, work, bytes, capacity *prometheus.Desc
 }
 
-func newQueueCollector(snapshot func() []PoolState) *queueCollector {
+func newQueueCollector() *queueCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("spillway_"+name, help, labels, nil)
 	}
 	return &queueCollector{
-		snapshot: snapshot,
 		waiting:  desc("queue_waiting", "Requests that wait.", "model", "class"),
 		running:  desc("running", "Requests that hold a slot.", "model", "class"),
 		work:     desc("queue_work_seconds", "Slot time predicted to serve all that waits.", "model", "class"),
@@ -48,11 +46,11 @@ func (q *queueCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect skips a second pool of the same label, which would spoil the whole
+// tell skips a second pool of the same label, which would spoil the whole
 // scrape: two names may differ only after the cap.
-func (q *queueCollector) Collect(ch chan<- prometheus.Metric) {
+func (q *queueCollector) tell(ch chan<- prometheus.Metric, pools []PoolState) {
 	seen := map[string]bool{}
-	for _, p := range q.snapshot() {
+	for _, p := range pools {
 		model := label(p.Model)
 		if seen[model] {
 			continue

@@ -33,37 +33,32 @@ type UpstreamState struct {
 // breakerStates are the values of the label state, so that one of them is always 1.
 var breakerStates = []string{"closed", "open", "half_open", "recovering"}
 
-// WatchUpstreams has snapshot called at each scrape for the state of the
-// deployments. It may be called once, and panics after that. The snapshot must
-// be quick, bounded and safe to call from any goroutine.
-func (m *Metrics) WatchUpstreams(snapshot func() []UpstreamState) {
+func newUpstreamCollector(m *Metrics) *upstreamCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("spillway_upstream_"+name, help, append([]string{"deployment"}, labels...), nil)
 	}
-	m.reg.MustRegister(&upstreamCollector{
-		snapshot: snapshot,
-		known:    func(name string) string { return m.names.Load().deployment(name).label },
-		info:     desc("info", "What is configured of a deployment; always 1, to be joined with the others by deployment.", "model", "provider", "region", "precision", "tier"),
-		slots:    desc("slots", "Calls at once that the deployment may have, configured or learnt."),
-		usable:   desc("usable_slots", "Of these, what its breaker leaves."),
-		running:  desc("running", "Calls that it has now."),
-		state:    desc("breaker_state", "1 for the state that its breaker is in.", "state"),
-		share:    desc("breaker_share", "Share of its capacity that its breaker leaves, 0 to 1."),
-		step:     desc("breaker_step", "Tenth of the traffic that it has come back to; 10 when the breaker is closed."),
-		ratio:    desc("time_ratio", "Times of its calls over those of the model's mean."),
-		paused:   desc("paused_seconds", "Time until its first key passes calls again, by the provider's Retry-After."),
-		refused:  desc("refused_keys", "Keys that the provider refuses; each is tried again now and then."),
-		sent:     desc("sent_total", "Calls sent."),
-		good:     desc("good_total", "Calls with a complete and good answer."),
-		faults:   desc("faults_total", "Calls that failed, by what was wrong. throttled over sent is the share of 429s.", "fault"),
-		tokens:   desc("tokens_total", "Tokens, as the provider counted them or else estimated.", "direction"),
-		cost:     desc("cost_dollars_total", "Cost by the configured price."),
-	})
+	return &upstreamCollector{
+		known:   func(name string) string { return m.names.Load().deployment(name).label },
+		info:    desc("info", "What is configured of a deployment; always 1, to be joined with the others by deployment.", "model", "provider", "region", "precision", "tier"),
+		slots:   desc("slots", "Calls at once that the deployment may have, configured or learnt."),
+		usable:  desc("usable_slots", "Of these, what its breaker leaves."),
+		running: desc("running", "Calls that it has now."),
+		state:   desc("breaker_state", "1 for the state that its breaker is in.", "state"),
+		share:   desc("breaker_share", "Share of its capacity that its breaker leaves, 0 to 1."),
+		step:    desc("breaker_step", "Tenth of the traffic that it has come back to; 10 when the breaker is closed."),
+		ratio:   desc("time_ratio", "Times of its calls over those of the model's mean."),
+		paused:  desc("paused_seconds", "Time until its first key passes calls again, by the provider's Retry-After."),
+		refused: desc("refused_keys", "Keys that the provider refuses; each is tried again now and then."),
+		sent:    desc("sent_total", "Calls sent."),
+		good:    desc("good_total", "Calls with a complete and good answer."),
+		faults:  desc("faults_total", "Calls that failed, by what was wrong. throttled over sent is the share of 429s.", "fault"),
+		tokens:  desc("tokens_total", "Tokens, as the provider counted them or else estimated.", "direction"),
+		cost:    desc("cost_dollars_total", "Cost by the configured price."),
+	}
 }
 
-// upstreamCollector asks for the state only when somebody wants to know it.
+// upstreamCollector tells of deployments.
 type upstreamCollector struct {
-	snapshot                                                  func() []UpstreamState
 	known                                                     func(string) string
 	slots, usable, running, state, share, step, ratio, paused *prometheus.Desc
 	info, refused, sent, good, faults, tokens, cost           *prometheus.Desc
@@ -75,11 +70,11 @@ func (c *upstreamCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect skips a second deployment of the same label, which would spoil the
+// tell skips a second deployment of the same label, which would spoil the
 // whole scrape.
-func (c *upstreamCollector) Collect(ch chan<- prometheus.Metric) {
+func (c *upstreamCollector) tell(ch chan<- prometheus.Metric, list []UpstreamState) {
 	seen := map[string]bool{}
-	for _, u := range c.snapshot() {
+	for _, u := range list {
 		name := c.known(u.Deployment)
 		if seen[name] {
 			continue

@@ -21,8 +21,8 @@ func upstream() UpstreamState {
 func TestUpstreamState(t *testing.T) {
 	m, reg := setup(t)
 	u := upstream()
-	m.WatchUpstreams(func() []UpstreamState {
-		return []UpstreamState{u, {Deployment: "hosted/big", State: "closed", Share: 1, Step: 10, Ratio: 1}}
+	m.WatchStates(func() States {
+		return States{Upstreams: []UpstreamState{u, {Deployment: "hosted/big", State: "closed", Share: 1, Step: 10, Ratio: 1}}}
 	})
 	expect(t, reg, `
 		spillway_upstream_info{deployment="gpu/big",model="chat",precision="int8",provider="gpu",region="eu",tier="1"} 1
@@ -68,13 +68,14 @@ func TestUpstreamState(t *testing.T) {
 // Names that are not configured are one label, and spoil no scrape.
 func TestUpstreamLabelsAreBounded(t *testing.T) {
 	m, reg := setup(t)
-	m.WatchUpstreams(func() (list []UpstreamState) {
+	m.WatchStates(func() States {
+		var list []UpstreamState
 		for i := range 1000 {
 			u := upstream()
 			u.Deployment = fmt.Sprintf("made-up-%d", i)
 			list = append(list, u)
 		}
-		return append(list, upstream(), upstream())
+		return States{Upstreams: append(list, upstream(), upstream())}
 	})
 	for i := range 1000 {
 		m.BreakerOpened(fmt.Sprintf("made-up-%d", i), "errors")

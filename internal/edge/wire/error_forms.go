@@ -21,7 +21,7 @@ func (e *Error) HTTPStatus() int {
 		return e.Status
 	}
 	switch {
-	case e.Status == http.StatusServiceUnavailable, e.Status == http.StatusTooManyRequests && e.Code == "overloaded":
+	case e.Status == http.StatusServiceUnavailable, e.Status == http.StatusTooManyRequests && e.Code == CodeOverloaded.String():
 		return statusOverloaded
 	}
 	return e.Status

@@ -94,7 +94,7 @@ func fromJSON(v gjson.Result) Error {
 	if s := word(o.Get("status")); s != "" && e.Code == "" {
 		e.Code = strings.ToLower(s)
 		if s == "RESOURCE_EXHAUSTED" {
-			e.Code = "rate_limit_exceeded"
+			e.Code = CodeRateLimit.String()
 		}
 	}
 	if d := o.Get("details.#(retryDelay).retryDelay"); d.Exists() {
@@ -149,24 +149,24 @@ func statusOf(kind, code string) int {
 func defaults(status int) (kind, code string) {
 	switch status {
 	case http.StatusTooManyRequests:
-		return "rate_limit_error", "rate_limit_exceeded"
+		return kindRate, CodeRateLimit.String()
 	case http.StatusUnauthorized:
 		return "authentication_error", ""
 	case http.StatusForbidden:
 		return "permission_error", ""
 	case http.StatusPaymentRequired:
-		return "insufficient_quota", "insufficient_quota"
+		return kindQuota, CodeQuota.String()
 	case http.StatusRequestEntityTooLarge:
-		return "invalid_request_error", "request_too_large"
+		return kindRequest, CodeTooLarge.String()
 	case http.StatusServiceUnavailable:
-		return "service_unavailable_error", "service_unavailable"
+		return kindUnavailable, CodeUnavailable.String()
 	case http.StatusGatewayTimeout, http.StatusRequestTimeout:
-		return "timeout_error", "timeout"
+		return kindTimeout, CodeTimeout.String()
 	}
 	if status < 500 {
-		return "invalid_request_error", ""
+		return kindRequest, CodeInvalid.String()
 	}
-	return "server_error", "upstream_error"
+	return kindServer, CodeUpstreamError.String()
 }
 
 func terminal(code string) bool {

@@ -357,7 +357,7 @@ func tooDeep(b []byte) bool {
 }
 
 func badRequest(param, message string) *Error {
-	return &Error{Status: 400, Type: "invalid_request_error", Param: param, Message: message}
+	return CodeInvalid.Of(param, message)
 }
 
 // syntaxError says where the body stops being the JSON that is accepted.
