@@ -25,12 +25,12 @@ function limits(u) {
   const parts = [];
   const add = (key, unit) => {
     const known = list.map((k) => k[key]).filter((n) => n !== undefined);
-    if (known.length) parts.push(`${amount(known.reduce((a, b) => a + b))} ${unit}/min`);
+    if (known.length) parts.push(`${amount(known.reduce((a, b) => a + b))} ${unit}`);
   };
-  add('requests_per_minute', 'requests');
-  add('tokens_per_minute', 'tokens');
+  add('requests_per_minute', 'requests a minute');
+  add('tokens_per_minute', 'tokens a minute');
   const daily = list.reduce((n, k) => n + (k.tokens_daily_limit ?? 0), 0);
-  if (daily) parts.push(`today ${amount(list.reduce((n, k) => n + k.tokens_today, 0))} of ${amount(daily)} tokens`);
+  if (daily) parts.push(`${amount(list.reduce((n, k) => n + k.tokens_today, 0))} of ${amount(daily)} tokens today`);
   const paused = list.filter((k) => k.paused_until), denied = list.filter((k) => k.refused_until);
   if (paused.length) parts.push(`${paused.length} of ${list.length} keys paused until ${clock(paused[0].paused_until)}`);
   if (denied.length) parts.push(`${denied.length} of ${list.length} keys refused`);
