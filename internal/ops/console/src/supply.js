@@ -1,7 +1,7 @@
 // What there is to give: upstreams and budgets.
 
 import {amount, clock, dollars, seconds, share} from './format.js';
-import {budgetOf} from './headline.js';
+import {budgetOf, reasons} from './headline.js';
 import {html} from './html.js';
 import {Table} from './table.js';
 
@@ -15,7 +15,7 @@ function state(u) {
   const parts = [states[b.state] ?? b.state];
   if (b.state === 'recovering') parts.push(`step ${b.step} of 10`);
   if (b.state === 'open' && b.until) parts.push(`next try ${clock(b.until)}`);
-  if (b.reason && b.state !== 'closed') parts.push(b.reason);
+  if (b.reason && b.state !== 'closed') parts.push(reasons[b.reason] ?? b.reason);
   if (b.latency_warning) parts.push('slow');
   return {text: parts.join(', '), level: b.state === 'open' || b.state === 'half_open' ? 2 : b.state === 'recovering' || b.share < 0.995 || b.latency_warning ? 1 : 0};
 }
