@@ -19,20 +19,20 @@ func (d *desk) settings() map[string]any {
 		}
 		list = append(list, s)
 	}
-	add("admission", "enforce", "string", "whether refusals are made or only counted", "enforce", "observe")
-	add("log.level", "info", "string", "what is logged", "debug", "info", "warn", "error")
+	add("admission", "enforce", "text", "whether refusals are made or only counted", "enforce", "observe")
+	add("log.level", "info", "text", "what is logged", "debug", "info", "warn", "error")
 	add("classes.interactive.max_wait", "6s", "duration", "the longest predicted wait that is let in")
-	add("ledger.enabled", true, "boolean", "whether usage is kept")
+	add("ledger.enabled", true, "switch", "whether usage is kept")
 	for i := range d.canned.models {
 		m := "models." + d.canned.model(i)
-		add(m+".queue.total", 200, "integer", "requests that may wait, of all tenants")
-		add(m+".queue.per_tenant", 50, "integer", "requests that may wait of one tenant")
-		add(m+fmt.Sprintf(".deployments[gpu-%da].concurrency", i+1), 20, "integer", "calls at once")
+		add(m+".queue.total", 200, "number", "requests that may wait, of all tenants")
+		add(m+".queue.per_tenant", 50, "number", "requests that may wait of one tenant")
+		add(m+fmt.Sprintf(".deployments[gpu-%da].concurrency", i+1), 20, "number", "calls at once")
 	}
 	for i := range d.canned.tenants {
 		t := "tenants[" + d.canned.tenant(i) + "]"
-		add(t+".limits.rpm", 600, "integer", "requests in any minute")
-		add(t+".weight", 1, "number", "its share beside others")
+		add(t+".limits.rpm", 600, "number", "requests in any minute")
+		add(t+".weight", 1, "decimal", "its share beside others")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -90,7 +90,7 @@ func TestChange(t *testing.T) {
 	eval[any](b, "location.hash = '#/settings?q=models.chat%20queue'")
 	b.press("Change… models.chat.queue.total")
 	b.write(".editor input", "many\r")
-	b.shows("This should be a number") // and nothing is drafted
+	b.shows("This should be a whole number") // and nothing is drafted
 	b.write(".editor input", "300\r")
 	b.shows("Not applied yet")
 	b.press("What if?")

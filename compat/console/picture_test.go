@@ -104,7 +104,7 @@ func (c canned) picture(now time.Time) gateway.Picture {
 				u.Usable, u.Breaker = 8, gateway.BreakerReport{State: "recovering", Share: 0.4, Step: 4, Reason: "errors"}
 			case i == 4 && d == 0:
 				until := now.Add(12 * time.Second)
-				u.Usable, u.Running, u.Breaker = 0, 0, gateway.BreakerReport{State: "open", Reason: "failures", Until: &until}
+				u.Usable, u.Running, u.Breaker = 0, 0, gateway.BreakerReport{State: "open", Reason: "consecutive", Until: &until}
 			}
 			p.Upstream = append(p.Upstream, u)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spillway-llm/spillway/internal/gateway"
+	"github.com/spillway-llm/spillway/internal/ops/console"
 )
 
 // description is what docs/openapi.json says of a route, beside who may use it.
@@ -37,6 +38,7 @@ type answer struct {
 
 // Media types of answers that are not JSON.
 const (
+	mediaPage   = "text/html; charset=utf-8"
 	mediaText   = "text/plain; charset=utf-8"
 	mediaLines  = "application/jsonl"
 	mediaEvents = "text/event-stream"
@@ -45,15 +47,6 @@ const (
 // descriptions has every route by its pattern. A route without one fails
 // TestEveryRouteIsDescribed.
 var descriptions = map[string]description{
-	"GET /{$}": {
-		says:    "Leads to the console.",
-		answers: []answer{{http.StatusFound, "The console is at /console/.", "text/html; charset=utf-8", nil}},
-	},
-	"GET /console/": {
-		says:    "Gives the console and its parts. The page holds no data: it asks for it here, as anybody.",
-		answers: []answer{{http.StatusOK, "The page, or a part of it.", "text/html; charset=utf-8", nil}},
-		fails:   []int{http.StatusNotFound},
-	},
 	"GET /healthz": {
 		says:    "Says that the process lives, and what it holds.",
 		answers: []answer{{http.StatusOK, "It lives, also while it is draining.", "", gateway.Health{}}},
@@ -69,6 +62,18 @@ var descriptions = map[string]description{
 		says:    "Gives the metrics, for Prometheus; docs/metrics.md lists them.",
 		params:  []parameter{{"name[]", []string{}, "Metrics to give. Default all."}},
 		answers: []answer{{http.StatusOK, "The metrics; in the OpenMetrics form for who accepts that.", "text/plain", nil}},
+	},
+	"GET /{$}": {
+		says:    "Leads a browser to the console.",
+		answers: []answer{{http.StatusFound, "The console is at Location.", mediaPage, nil}},
+	},
+	"GET " + console.Prefix: {
+		says: "Gives the console, a page for browsers, and its files; docs/console.md explains it.",
+		answers: []answer{
+			{http.StatusOK, "The page. It holds no data.", mediaPage, nil},
+			{http.StatusNotModified, "The browser has it.", "", nil},
+			{http.StatusNotFound, "There is no file of this name.", mediaText, nil},
+		},
 	},
 	"GET /debug/events": {
 		says:    "Gives the last events of the decision core, for spillway replay.",

@@ -3,13 +3,13 @@
 package console
 
 import (
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"io"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -26,6 +26,11 @@ const (
 	// Prefix is where the page lives; its files are below.
 	Prefix = "/console/"
 )
+
+// kinds are the media types of the files, as no table of a machine may say otherwise.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+}
 
 // file is one part of the page, as it is sent.
 type file struct {
@@ -62,26 +67,11 @@ func read(from fs.FS) *Console {
 			c.unbuilt = body
 		case compressed:
 			sum := sha256.Sum256(body)
-			c.files[name] = file{body, mime.TypeByExtension(path.Ext(name)), `"` + hex.EncodeToString(sum[:8]) + `"`, strings.Contains(name, "-")}
+			c.files[name] = file{body, kinds[path.Ext(name)], `"` + hex.EncodeToString(sum[:8]) + `"`, strings.Contains(name, "-")}
 		}
 	}
 	return c
 }
-
-// Built says whether there is more than the note of how to build it.
-func (c *Console) Built() bool { return c.files[index].body != nil }
-
-// Size is what a browser loads the first time, compressed, in bytes.
-func (c *Console) Size() (n int) {
-	for name, f := range c.files {
-		if name != licenses {
-			n += len(f.body)
-		}
-	}
-	return n
-}
-
-const licenses = "licenses.txt" // of what is bundled; only read by who asks for it
 
 // ServeHTTP answers with the file below Prefix that is asked for. Files whose name
 // says what they hold may be kept for a year; the page itself is asked about.
@@ -94,11 +84,11 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := c.files[name]
 	switch {
 	case !ok && name == index:
-		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Type", kinds[".html"])
 		w.Write(c.unbuilt)
 		return
 	case !ok: // such as the script of the version before
-		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h.Set("Content-Type", kinds[".txt"])
 		w.WriteHeader(http.StatusNotFound)
 		io.WriteString(w, "The console has no file of this name. Load "+Prefix+" again.\n")
 		return
@@ -119,7 +109,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(f.body) // whoever asked may be gone, and there is nobody else to tell
 		return
 	}
-	plain, err := gzip.NewReader(strings.NewReader(string(f.body)))
+	plain, err := gzip.NewReader(bytes.NewReader(f.body))
 	if err != nil {
 		http.Error(w, "the console in this binary is damaged: "+err.Error()+"; build it again with make build", http.StatusInternalServerError)
 		return

@@ -13,6 +13,7 @@ const classColumn = (name) => ({
   show: (m) => {
     const c = of(m, name);
     const over = c.high_s > 0 && c.wait_s >= c.high_s;
+    if (!c.waiting && !c.level && !over && c.wait_s < 0.001) return '–';
     return {text: `${amount(c.waiting)} · ${seconds(c.wait_s)}${c.level ? ` · level ${c.level}` : ''}`, level: over ? 2 : c.level || c.waiting ? 1 : 0};
   },
 });
@@ -62,7 +63,9 @@ const tenantColumns = [
   {key: 'trust', label: 'predictions', wide: true, of: (t) => (t.distrusted ? 1 : 0), show: (t) => (t.distrusted ? {text: 'not believed', level: 1} : 'hold')},
 ];
 
+const brief = tenantColumns.filter((c) => !c.wide);
+
 export function Tenants({tenants, most, search, more}) {
-  return html`<${Table} id="tenants" caption="Tenants, over the last ten seconds" columns=${tenantColumns} rows=${tenants} keyOf=${(t) => t.tenant}
+  return html`<${Table} id="tenants" caption="Tenants, over the last ten seconds" columns=${search ? tenantColumns : brief} rows=${tenants} keyOf=${(t) => t.tenant}
     first=${['refused', true]} most=${most} even=${search} search=${search && ((t) => `${t.tenant} ${t.distrusted ? 'not believed' : ''}`)} more=${more} empty="No tenant has asked for anything yet." />`;
 }

@@ -42,7 +42,10 @@ function draining(p) {
   return p.draining ? [{level: wrong, weight: 1, text: `The gateway is stopping: it takes no new requests, ${amount(p.active)} are still at work.`, to: 'models'}] : [];
 }
 
-const reasons = {errors: 'errors', failures: 'failures in a row', latency: 'slow answers'};
+/** Why a breaker opened, in words. */
+export const reasons = {
+  errors: 'errors', consecutive: 'failures in a row', out_of_memory: 'running out of memory', slow_first_token: 'slow first tokens', slow_tokens: 'slow tokens', slow_calls: 'slow calls',
+};
 const because = (b) => (b.reason ? ` after ${reasons[b.reason] ?? b.reason}` : '');
 
 function upstreams(p) {
@@ -121,8 +124,10 @@ export const why = {
 
 /** A budget in words: whose and of what. */
 export function budgetOf(b) {
-  const whose = b.tenant ? `tenant ${b.tenant}` : b.scope;
-  return `${b.span} budget of ${whose}${b.name ? ` (${b.name})` : ''}`;
+  if (b.scope === 'all') return `${b.span} budget of all`;
+  const whose = b.tenant ? `tenant ${b.tenant}` : '';
+  if (b.scope === 'tenant') return `${b.span} budget of ${whose}`;
+  return `${b.span} budget of ${b.scope} ${b.name}${whose && ` of ${whose}`}`;
 }
 
 function budgets(p) {
@@ -158,7 +163,7 @@ function distrust(p) {
   const list = (p.tenants ?? []).filter((t) => t.distrusted).map((t) => t.tenant);
   if (!list.length) return [];
   const rest = list.length > 2 ? ` and ${list.length - 2} more` : '';
-  return [{level: busy, text: `Predictions do not hold for ${list.slice(0, 2).join(', ')}${rest}: they are let in by queue length.`, to: 'tenants'}];
+  return [{level: busy, text: `Predictions refused too much of ${list.slice(0, 2).join(', ')}${rest}, and are not believed there for the moment.`, to: 'tenants'}];
 }
 
 /** At most n facts, and how many there are beyond. */

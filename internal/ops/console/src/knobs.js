@@ -17,29 +17,38 @@ export function pieces(text) {
   return out;
 }
 
-const numbers = new Set(['int', 'integer', 'number', 'float', 'count']);
-const texts = new Set(['string', 'duration', 'size', 'time', 'text', 'enum']);
+/** The values a setting has one of; of a list each is one of them, which no choice shows. */
+export function choices({type, enum: words}) {
+  if (type === 'switch') return [true, false];
+  return words?.length && type !== 'list' && type !== 'object' ? words : null;
+}
 
-/** What a typed text means for a setting: {value} or {error}. */
+/** What a typed text means for a setting: {value} or {error}, by the types of GET settings. */
 export function parse(setting, text) {
-  const type = String(setting.type ?? '').toLowerCase(), t = text.trim();
-  if (setting.enum?.length) {
-    return setting.enum.map(String).includes(t) ? {value: setting.enum.find((v) => String(v) === t)} : {error: `one of ${setting.enum.join(', ')}`};
+  const t = text.trim(), options = choices(setting), n = Number(t);
+  if (options) {
+    const value = options.find((v) => String(v) === t);
+    return value === undefined ? {error: `one of ${options.join(', ')}`} : {value};
   }
-  if (type === 'bool' || type === 'boolean') {
-    return t === 'true' || t === 'false' ? {value: t === 'true'} : {error: 'true or false'};
+  if (t === '') return {error: 'not empty'};
+  switch (setting.type) {
+    case 'number':
+      return Number.isInteger(n) ? {value: n} : {error: 'a whole number'};
+    case 'decimal':
+    case 'dollars':
+      return Number.isFinite(n) ? {value: n} : {error: 'a number'};
+    case 'size':
+    case 'percent':
+      return {value: Number.isFinite(n) ? n : t}; // 64KiB and 5% are texts
+    case 'list':
+    case 'object':
+      try {
+        return {value: JSON.parse(t)};
+      } catch {
+        return {error: setting.type === 'list' ? 'a list in JSON, such as ["a", "b"]' : 'an object in JSON, such as {"a": 1}'};
+      }
   }
-  if (numbers.has(type)) {
-    const n = Number(t);
-    if (t === '' || !Number.isFinite(n)) return {error: 'a number'};
-    return (type === 'int' || type === 'integer') && !Number.isInteger(n) ? {error: 'a whole number'} : {value: n};
-  }
-  if (texts.has(type) || typeof setting.value === 'string') return t === '' ? {error: 'not empty'} : {value: t};
-  try {
-    return {value: JSON.parse(t)};
-  } catch {
-    return /^[[{"]/.test(t) || t === '' ? {error: 'JSON, such as ["a", "b"] or {"a": 1}'} : {value: t};
-  }
+  return {value: t};
 }
 
 /** A value as it is edited. */

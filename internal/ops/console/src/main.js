@@ -7,7 +7,7 @@ import {Component, render} from 'preact';
 
 import {call, get, missing} from './api.js';
 import {Changes} from './changes.js';
-import {seconds} from './format.js';
+import {moment, seconds} from './format.js';
 import {announce} from './headline.js';
 import {html} from './html.js';
 import {Keys} from './keys.js';
@@ -162,7 +162,9 @@ class Page extends Component {
         </div>
       </header>
       <p class="hidden" aria-live="polite" id="told">${s.told?.text}</p>
-      <main id="main" tabindex="-1">${this.view(view, rest, s)}</main>
+      <main id="main" tabindex="-1">
+        ${s.stale && html`<p class="stale" role="status"><b>These figures are old.</b> Nothing has come from the gateway since ${moment(s.came)}.</p>`}
+        ${this.view(view, rest, s)}</main>
       <footer><${Keys} views=${views} onHold=${this.hold} /><${Theme} /><a href="/console/licenses.txt">Licenses of what this page uses</a></footer>`;
   }
 

@@ -79,10 +79,12 @@ function Charts({list, changes}) {
   </section>`;
 }
 
+const short = (text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
+
 /** A change in a line. */
 export function summary(c) {
   const set = Object.entries(c.set ?? {});
-  const what = set.slice(0, 3).map(([path, v]) => `${path} ${v === null ? 'back to the file' : `= ${value(v)}`}`).join(', ');
+  const what = set.slice(0, 3).map(([path, v]) => `${path} ${v === null ? 'back to the file' : `= ${short(value(v))}`}`).join(', ');
   const rest = set.length > 3 ? ` and ${set.length - 3} more` : '';
   return `${what || (c.kind ?? 'change')}${rest}${c.why ? ` (${c.why})` : ''}`;
 }

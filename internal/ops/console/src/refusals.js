@@ -3,7 +3,7 @@
 import {useEffect, useState} from 'preact/hooks';
 
 import {post} from './api.js';
-import {amount, clock, moment, seconds} from './format.js';
+import {amount, clock, moment} from './format.js';
 import {html} from './html.js';
 import {pieces} from './knobs.js';
 import {Fault} from './notice.js';
@@ -61,6 +61,6 @@ function Answer({e}) {
         <th scope="row">${s.stage}</th><td>${s.asks}${s.cheaper_form ? ' (in a cheaper form)' : ''}${s.model ? ` (${s.model})` : ''}</td><td>${s.found}</td><td>${s.decides ? '◀ this one' : ''}</td></tr>`)}</tbody>
     </table></div>
     <h3>What would let it in</h3>
-    ${e.would_change.length ? html`<ul>${e.would_change.map((c, i) => html`<li key=${i}>If ${c.if}: ${c.then.words}${c.then.wait_ms ? ` (wait ${seconds(c.then.wait_ms / 1000)})` : ''}.</li>`)}</ul>`
+    ${e.would_change.length ? html`<ul>${e.would_change.map((c, i) => html`<li key=${i}>If ${c.if}: ${c.then.words}.</li>`)}</ul>`
       : html`<p>Nothing that a caller could say differently was found.</p>`}`;
 }

@@ -5,7 +5,7 @@ import {useEffect, useState} from 'preact/hooks';
 import {get, post} from './api.js';
 import {amount, value} from './format.js';
 import {html} from './html.js';
-import {edited, parse} from './knobs.js';
+import {choices, edited, parse} from './knobs.js';
 import {Fault} from './notice.js';
 import {matches} from './order.js';
 import {MayChange} from './role.js';
@@ -38,6 +38,8 @@ export function Settings({who, query, drafts, onApplied}) {
   const found = known.settings.filter((s) => matches(`${s.path} ${s.help ?? ''}`, text));
   return html`<h2 tabindex="-1">Settings</h2>
     <${MayChange} who=${who} what="change settings" changes=${known.changes} />
+    ${known.overlay_error && html`<p class="warning">▲ What was changed earlier is not in force: ${known.overlay_error}</p>`}
+    ${known.in_memory_only && html`<p class="warning">▲ Changes end with this process: ${known.in_memory_only}</p>`}
     ${Object.keys(drafts).length > 0 && html`<${Draft} who=${who} known=${known} drafts=${drafts} draft=${draft} onApplied=${applied} />`}
     <p><label class="search">Search <input type="search" value=${text} onInput=${(e) => search(e.target.value)} placeholder="models.chat queue" data-search /></label>
       <span class="count" role="status">${amount(found.length)} of ${amount(known.settings.length)}</span></p>
@@ -60,7 +62,7 @@ const sources = {default: 'default', file: 'file', change: 'changed while runnin
 function Editor({s, now, onDraft, onClose}) {
   const [text, type] = useState(edited(now === undefined || now === null ? s.value : now));
   const [error, fail] = useState();
-  const options = s.enum ?? (/^bool/i.test(s.type ?? '') ? [true, false] : null);
+  const options = choices(s);
   const long = !options && s.value !== null && typeof s.value === 'object';
   const send = (e) => {
     e.preventDefault();
@@ -112,7 +114,7 @@ function Draft({who, known, drafts, draft, onApplied}) {
     <ul>${Object.entries(drafts).map(([path, v]) => html`<li key=${path}><code>${path}</code>: ${value(now[path])} → <b>${v === null ? 'as in the file' : value(v)}</b>
       <button type="button" onClick=${() => draft(path, undefined)}>Drop<span class="hidden"> ${path}</span></button></li>`)}</ul>
     <p><button type="button" class="main" onClick=${ask} disabled=${busy}>What if?</button> on the last <label><span class="hidden">Minutes</span>
-      <select onChange=${(e) => merge({minutes: Number(e.target.value)})}>${[1, 2, 5, 10, 15].map((m) => html`<option value=${m} selected=${m === minutes}>${m}</option>`)}</select></label> minutes
+      <select onChange=${(e) => merge({minutes: Number(e.target.value)})}>${[1, 2, 5, 10].map((m) => html`<option value=${m} selected=${m === minutes}>${m}</option>`)}</select></label> minutes
       ${busy && html` <span role="status">Working.</span>`}</p>
     ${error && html`<${Fault} error=${error} what=${what} />`}
     ${outcome && html`<${Outcomes} o=${outcome} />`}

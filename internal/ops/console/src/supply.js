@@ -1,7 +1,7 @@
 // What there is to give: upstreams and budgets.
 
 import {amount, clock, dollars, seconds, share} from './format.js';
-import {budgetOf} from './headline.js';
+import {budgetOf, reasons} from './headline.js';
 import {html} from './html.js';
 import {Table} from './table.js';
 
@@ -15,7 +15,7 @@ function state(u) {
   const parts = [states[b.state] ?? b.state];
   if (b.state === 'recovering') parts.push(`step ${b.step} of 10`);
   if (b.state === 'open' && b.until) parts.push(`next try ${clock(b.until)}`);
-  if (b.reason && b.state !== 'closed') parts.push(b.reason);
+  if (b.reason && b.state !== 'closed') parts.push(reasons[b.reason] ?? b.reason);
   if (b.latency_warning) parts.push('slow');
   return {text: parts.join(', '), level: b.state === 'open' || b.state === 'half_open' ? 2 : b.state === 'recovering' || b.share < 0.995 || b.latency_warning ? 1 : 0};
 }
@@ -25,12 +25,12 @@ function limits(u) {
   const parts = [];
   const add = (key, unit) => {
     const known = list.map((k) => k[key]).filter((n) => n !== undefined);
-    if (known.length) parts.push(`${amount(known.reduce((a, b) => a + b))} ${unit}/min`);
+    if (known.length) parts.push(`${amount(known.reduce((a, b) => a + b))} ${unit}`);
   };
-  add('requests_per_minute', 'requests');
-  add('tokens_per_minute', 'tokens');
+  add('requests_per_minute', 'requests a minute');
+  add('tokens_per_minute', 'tokens a minute');
   const daily = list.reduce((n, k) => n + (k.tokens_daily_limit ?? 0), 0);
-  if (daily) parts.push(`today ${amount(list.reduce((n, k) => n + k.tokens_today, 0))} of ${amount(daily)} tokens`);
+  if (daily) parts.push(`${amount(list.reduce((n, k) => n + k.tokens_today, 0))} of ${amount(daily)} tokens today`);
   const paused = list.filter((k) => k.paused_until), denied = list.filter((k) => k.refused_until);
   if (paused.length) parts.push(`${paused.length} of ${list.length} keys paused until ${clock(paused[0].paused_until)}`);
   if (denied.length) parts.push(`${denied.length} of ${list.length} keys refused`);

@@ -66,7 +66,7 @@ test('refusals of a minute ago are over', () => {
 
 test('upstreams by what they can be trusted with', () => {
   const text = (u) => says(picture({upstreams: [u]}))[0];
-  assert.equal(text(upstream({state: 'open', share: 0, reason: 'failures', until: '2026-03-01T03:00:12Z'})), 'Upstream gpu gets nothing after failures in a row; it is tried again in 12 s.');
+  assert.equal(text(upstream({state: 'open', share: 0, reason: 'consecutive', until: '2026-03-01T03:00:12Z'})), 'Upstream gpu gets nothing after failures in a row; it is tried again in 12 s.');
   assert.equal(text(upstream({state: 'half_open', share: 0, reason: 'errors'})), 'Upstream gpu is being tried again after errors.');
   assert.equal(text(upstream({state: 'recovering', share: 0.4, step: 4, reason: 'errors'})), 'Upstream gpu is at 40 % and coming back after errors: step 4 of 10.');
   assert.equal(text(upstream({share: 0.8})), 'Upstream gpu is at 80 % after errors.');
@@ -93,6 +93,8 @@ test('budgets that end', () => {
   assert.equal(text(budget({spent_dollars: 498, held_dollars: 2})), 'The day budget of tenant shop is used up: $498.00 of $500.00.');
   assert.equal(text(budget({alarm: 'fast', lasts_s: 1800})), 'The day budget of tenant shop is spent too fast: $2.00 in the last minute, used up in 30 min.');
   assert.equal(text(budget({alarm: 'soft', spent_dollars: 450, tenant: '', scope: 'all'})), 'The day budget of all is at 90 %.');
+  assert.equal(text(budget({alarm: 'soft', spent_dollars: 450, scope: 'key', name: 'ci'})), 'The day budget of key ci of tenant shop is at 90 %.');
+  assert.equal(text(budget({alarm: 'soft', spent_dollars: 450, scope: 'model', name: 'chat', tenant: ''})), 'The day budget of model chat is at 90 %.');
 });
 
 test('brownout, ladder, late answers, failures, predictions, trust', () => {
@@ -102,7 +104,7 @@ test('brownout, ladder, late answers, failures, predictions, trust', () => {
   assert.deepEqual(says(picture(), seconds({failed: 5, good: 5})), ['50 % of what was served failed.']);
   assert.deepEqual(says(picture(), seconds({started: 5, wait_s: 6, predicted_s: 2})), ['Waits are 3.0 times what was predicted: 6.0 s, not 2.0 s.']);
   assert.deepEqual(says(picture(), seconds({started: 5, wait_s: 3, predicted_s: 2})), [], 'one and a half is as good as predictions are');
-  assert.deepEqual(says(picture({tenants: [{tenant: 'lab', refused_per_s: 0, distrusted: true}]})), ['Predictions do not hold for lab: they are let in by queue length.']);
+  assert.deepEqual(says(picture({tenants: [{tenant: 'lab', refused_per_s: 0, distrusted: true}]})), ['Predictions refused too much of lab, and are not believed there for the moment.']);
 });
 
 test('the worst comes first, whatever order the rules have', () => {

@@ -31,18 +31,21 @@ test('paths in a text lead to their setting', () => {
 });
 
 test('what is typed is a value, or says what it should be', () => {
-  const int = {type: 'integer', value: 3}, time = {type: 'duration', value: '2s'}, list = {type: 'list', value: ['a']};
-  assert.deepEqual(parse(int, ' 40 '), {value: 40});
-  for (const wrong of ['', '4.5', 'many']) assert.ok(parse(int, wrong).error, wrong);
-  assert.deepEqual(parse({type: 'number'}, '0.5'), {value: 0.5});
-  assert.deepEqual(parse(time, '90s'), {value: '90s'});
-  assert.deepEqual(parse({type: 'boolean'}, 'false'), {value: false});
-  assert.ok(parse({type: 'boolean'}, 'no').error);
-  assert.deepEqual(parse({enum: ['observe', 'enforce']}, 'observe'), {value: 'observe'});
-  assert.ok(parse({enum: ['observe', 'enforce']}, 'watch').error);
-  assert.deepEqual(parse(list, '["a", "b"]'), {value: ['a', 'b']});
-  assert.ok(parse(list, '["a", ').error);
-  for (const s of [int, time, list]) assert.deepEqual(parse(s, edited(s.value)), {value: s.value}, 'what is shown can be sent as it is');
+  const of = (type, value, more) => ({type, value, ...more});
+  const words = {enum: ['observe', 'enforce']};
+  for (const [setting, text, value] of [
+    [of('number', 3), ' 40 ', 40], [of('decimal', 1), '0.5', 0.5], [of('dollars', 1), '12.5', 12.5], [of('duration', '2s'), '90s', '90s'],
+    [of('size', '64KiB'), '128KiB', '128KiB'], [of('size', 1), '2048', 2048], [of('percent', 5), '7%', '7%'], [of('time', null), '2026-12-24T00:00:00Z', '2026-12-24T00:00:00Z'],
+    [of('text', 'a'), '42', '42'], [of('switch', true), 'false', false], [of('text', 'enforce', words), 'observe', 'observe'],
+    [of('list', ['a']), '["a", "b"]', ['a', 'b']], [of('list', ['observe'], words), '["enforce"]', ['enforce']], [of('object', {}), '{"a": 1}', {a: 1}],
+  ]) {
+    assert.deepEqual(parse(setting, text), {value}, `${setting.type} ${text}`);
+    if (setting.value !== null) assert.deepEqual(parse(setting, edited(setting.value)), {value: setting.value}, `${setting.type}: what is shown can be sent as it is`);
+  }
+  for (const [setting, text] of [
+    [of('number', 3), ''], [of('number', 3), '4.5'], [of('number', 3), 'many'], [of('decimal', 1), 'half'], [of('switch', true), 'no'],
+    [of('text', 'enforce', words), 'watch'], [of('list', []), '["a", '], [of('object', {}), 'a'], [of('duration', '2s'), ' '],
+  ]) assert.ok(parse(setting, text).error, `${setting.type} ${text}`);
   assert.equal(edited(null), '');
 });
 

@@ -1,0 +1,121 @@
+package console_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
+)
+
+const shopKey, labKey = "sk-console-key-of-the-shop", "sk-console-key-of-the-lab"
+
+// program starts the binary and waits for the line of its output that ready takes;
+// nil does not wait. It is ended with the test.
+func program(t *testing.T, ready func(line string) bool, args ...string) (line string) {
+	t.Helper()
+	bin := os.Getenv("SPILLWAY_BIN")
+	if bin == "" {
+		bin = filepath.Join(root, "bin/spillway")
+	}
+	if _, err := os.Stat(bin); err != nil {
+		skip(t, "there is no binary: make build")
+	}
+	c := exec.Command(bin, args...)
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout, c.Stderr = in, in
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	t.Cleanup(func() {
+		c.Process.Signal(syscall.SIGTERM)
+		late := time.AfterFunc(10*time.Second, func() { c.Process.Kill() })
+		c.Wait()
+		late.Stop()
+		out.Close()
+	})
+	found := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(out)
+		for lines.Scan() { // to the end: a full pipe would hold the program up
+			if ready != nil && ready(lines.Text()) {
+				select {
+				case found <- lines.Text():
+				default:
+				}
+			}
+		}
+	}()
+	if ready == nil {
+		return ""
+	}
+	select {
+	case line = <-found:
+	case <-time.After(patience):
+		t.Fatalf("spillway %s does not begin", args[0])
+	}
+	return line
+}
+
+// The page before a real gateway with ten times the load that it can serve: it
+// says what is wrong and whose it is, and a refusal is explained.
+func TestGateway(t *testing.T) {
+	b := page(t, light)
+	said := program(t, func(line string) bool { return strings.Contains(line, "simulated model server") }, "mock", "--listen=127.0.0.1:0", "--base=400ms", "--per-output=1ms")
+	_, rest, _ := strings.Cut(said, "http://")
+	upstream, _, _ := strings.Cut(rest, "/")
+	file := filepath.Join(t.TempDir(), "spillway.yaml")
+	conf := fmt.Sprintf(`
+drain: 1s
+ledger: {enabled: false}
+providers: {gpu: {base_url: "http://%s/v1"}}
+models:
+  chat: {deployments: [{provider: gpu, model: big-1-int8, concurrency: 4}], prior: {first_token: 400ms, per_output_token: 1ms, output_tokens: 40}}
+tenants:
+  - {name: shop, keys: ["%s"]}
+  - {name: lab, keys: ["%s"]}
+%s`, upstream, config.HashKey(shopKey), config.HashKey(labKey), tokens)
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said = program(t, func(line string) bool { return strings.Contains(line, "spillway serves") }, "serve", "--config", file, "--listen=127.0.0.1:0", "--ops=127.0.0.1:0")
+	var at struct{ Listen, Ops string }
+	if err := json.Unmarshal([]byte(said), &at); err != nil {
+		t.Fatalf("%s: %v", said, err)
+	}
+	program(t, nil, "load", "--target", "http://"+at.Listen+"/v1", "--rate=80", "--duration=60s", "--deadline=2s", "--retries=0", "--csv="+filepath.Join(t.TempDir(), "load.csv"),
+		"--tenant=name=shop,key="+shopKey+",share=0.95", "--tenant=name=lab,key="+labKey+",share=0.05")
+
+	b.logIn("http://"+at.Ops, viewerToken)
+	b.shows("max, viewer")
+	b.shows("● live")
+	b.shows("of requests are refused")
+	b.shows("of refusals are of tenant shop")
+	b.until("the models say that slots are used up", `document.querySelector('#models-table').innerText.includes('4 of 4')`)
+	b.until("the charts are drawn", "document.querySelectorAll('canvas').length === 3")
+	eval[any](b, "location.hash = '#/refusals'")
+	b.until("a refusal is listed", "document.querySelector('#refusals-table tbody a') !== null")
+	eval[any](b, "document.querySelector('#refusals-table tbody a').click()")
+	b.shows("What would let it in")
+	b.shows("◀ this one")
+	b.until("the setting behind it is a link", "document.querySelector('.facts a[href^=\"#/settings\"]') !== null")
+	for _, hash := range []string{"settings", "changes", "tenants"} { // whatever this gateway has of them
+		eval[any](b, "location.hash = '#/"+hash+"'")
+		b.until(hash+" is shown", `document.querySelector('main .absent, main table, main .history') !== null`)
+		if strings.Contains(b.text(), "undefined") || strings.Contains(b.text(), "NaN") {
+			t.Errorf("%s: %.500s", hash, b.text())
+		}
+	}
+	b.quiet()
+}
