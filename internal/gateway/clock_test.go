@@ -18,7 +18,7 @@ func (r *rig) step(d time.Duration) {
 	r.g.gate.mu.Unlock()
 }
 
-// B193: the wall clock goes an hour back, a day back, an hour on. What is limited
+// B101, B192, B193: the wall clock goes an hour back, a day back, an hour on. What is limited
 // by time that has passed does not notice.
 func TestTheWallClockIsSet(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, -25 * time.Hour, time.Hour, 40 * 24 * time.Hour} {

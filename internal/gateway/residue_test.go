@@ -14,7 +14,7 @@ import (
 
 // Callers who are never the same: users, sessions, models, keys, traces and request
 // ids that are each new, and upstreams that fail in turn. Rounds of them leave no
-// goroutine and no memory behind (B184). The accounts of users and sessions are
+// goroutine and no memory behind (B184, B186). The accounts of users and sessions are
 // bounded by number: internal/core/admit/memory_test.go.
 func TestStrangersLeaveNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
