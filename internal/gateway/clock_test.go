@@ -13,9 +13,9 @@ import (
 // step sets the wall clock, as an operator or a time server does, or as a machine
 // finds it that was asleep.
 func (r *rig) step(d time.Duration) {
-	r.g.gate.mu.Lock()
+	r.g.applying.Lock()
 	r.g.gate.wall = func() time.Time { return time.Now().Round(0).Add(d) }
-	r.g.gate.mu.Unlock()
+	r.g.applying.Unlock()
 }
 
 // B101, B192, B193: the wall clock goes an hour back, a day back, an hour on. What is limited
