@@ -108,7 +108,7 @@ type canaries struct {
 
 // TestSecretsStayInside plants secrets wherever one comes in, has everything
 // happen that can, and looks for them in everything that comes out.
-func TestSecretsStayInside(t *testing.T) {
+func TestSecretsStayInside(t *testing.T) { // B098, B131, B132
 	for _, tt := range []struct{ name, ledger string }{
 		{"SQLite", ""},
 		{"a database that is down", `, postgres: "postgres://canary:` + password.text() + `@127.0.0.1:1/d?sslmode=disable&connect_timeout=1"`},

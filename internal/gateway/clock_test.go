@@ -13,12 +13,12 @@ import (
 // step sets the wall clock, as an operator or a time server does, or as a machine
 // finds it that was asleep.
 func (r *rig) step(d time.Duration) {
-	r.g.gate.mu.Lock()
+	r.g.applying.Lock()
 	r.g.gate.wall = func() time.Time { return time.Now().Round(0).Add(d) }
-	r.g.gate.mu.Unlock()
+	r.g.applying.Unlock()
 }
 
-// B193: the wall clock goes an hour back, a day back, an hour on. What is limited
+// B101, B192, B193: the wall clock goes an hour back, a day back, an hour on. What is limited
 // by time that has passed does not notice.
 func TestTheWallClockIsSet(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, -25 * time.Hour, time.Hour, 40 * 24 * time.Hour} {

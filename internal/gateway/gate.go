@@ -24,7 +24,7 @@ type Gate struct {
 	die func(reason any, dump func(io.Writer) error)
 
 	began time.Time        // with the monotonic clock
-	wall  func() time.Time // the wall clock alone
+	wall  func() time.Time // the wall clock alone; read by who applies a configuration
 
 	mu       sync.Mutex
 	core     *admit.Controller

@@ -49,7 +49,7 @@ func TestReloadTakesATenant(t *testing.T) {
 // A thousand configurations a minute under load, in which tenants, models, slots
 // and limits come and go: every caller has one answer or one error, no slot is
 // lost, and a limit lets no more through than without all that.
-func TestReloadStorm(t *testing.T) { // B181, B182
+func TestReloadStorm(t *testing.T) { // B101, B181, B182
 	bubble(t, func(t *testing.T) {
 		const rpm = 30
 		rng := rand.New(rand.NewPCG(3, 5))

@@ -153,7 +153,7 @@ func BenchmarkPurse(b *testing.B) {
 
 // The end of summer time, a zone that is set anew and a wall clock that was
 // wrong: the period begins at another time, and what was spent in it stays.
-func TestPurseOfAnotherZone(t *testing.T) {
+func TestPurseOfAnotherZone(t *testing.T) { // B193
 	noon := time.Date(2026, 10, 25, 12, 0, 0, 0, time.UTC)
 	spent := func(zone time.Duration) *Purse {
 		var p Purse

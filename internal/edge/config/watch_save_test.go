@@ -75,7 +75,7 @@ func TestWatchPieces(t *testing.T) {
 }
 
 // Whoever saves without end, in each way that there is, has the last file in force.
-func TestWatchStorm(t *testing.T) {
+func TestWatchStorm(t *testing.T) { // B181
 	dir := t.TempDir()
 	path := filepath.Join(dir, "spillway.yaml")
 	swap := func(n int, drain string) { // as a ConfigMap is mounted anew

@@ -24,7 +24,7 @@ func echoing(t *testing.T, p Provider) *Client {
 }
 
 // A provider that repeats the key in its error, in whatever form.
-func TestAnErrorDoesNotRepeatTheKey(t *testing.T) {
+func TestAnErrorDoesNotRepeatTheKey(t *testing.T) { // B132
 	c := echoing(t, Provider{Name: "up", APIKeys: []string{"another-key-of-1-2-3-4", echoKey}, Headers: map[string]string{"X-Account": "Token 77aa66bb55cc44dd", "X-Pin": "pin-4711", "X-Region": "eu-1"}})
 	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	for _, tt := range []struct{ name, text, want string }{
