@@ -194,13 +194,6 @@ func (g *Gate) Explain(r admit.Request) admit.Trace {
 	return g.core.Explain(g.now(), r)
 }
 
-// Snapshot reads the core's state.
-func (g *Gate) Snapshot() admit.Snapshot {
-	g.mu.Lock()
-	defer g.unlock()
-	return g.core.Snapshot(g.now())
-}
-
 // Calm says that the request would be served as it is, as far as can be seen
 // before it is offered: a slot is free, and neither level nor budget asks for
 // less.
