@@ -39,6 +39,38 @@ func TestReloadKeeps(t *testing.T) {
 	d.only(d.good(at+s, d.last-5), d.last-3, Run, StageDispatch) // in the old order
 }
 
+// TestOff: a deployment that is off gets no further calls, whatever waits; what runs
+// on it ends as ever, and when it is on again it is what it was.
+func TestOff(t *testing.T) {
+	const s = time.Second
+	policy := func(x, y bool) *Policy {
+		return deployments(Deployment{Name: "x", Concurrency: 1, Off: x}, Deployment{Name: "y", Concurrency: 1, Off: y})
+	}
+	d := newDesk(t, policy(false, false))
+	d.fill(0, 5, Request{Deadline: after(60 * s)})
+	d.configure(0, policy(true, false))
+	ran := map[string]int{}
+	for i := range 2 { // both end; one place is left for what waits
+		for _, x := range d.good(s, ID(i+1)) {
+			ran[x.Deployment]++
+		}
+	}
+	if ran["y"] != 1 || ran["x"] != 0 {
+		t.Errorf("%v: x is off", ran)
+	}
+	d.configure(s, policy(true, true))
+	if ds := d.good(2*s, 3); len(ds) != 0 {
+		t.Errorf("%+v: nothing is on", ds)
+	}
+	d.is(d.offer(2*s, Request{}), Reject, StageCapacity)
+	if n := d.c.Waiting(); n != 2 {
+		t.Errorf("%d wait: who waited stays", n)
+	}
+	if ds := d.configure(10*s, policy(false, true)); len(ds) != 1 || ds[0].ID != 4 || ds[0].Deployment != "x" {
+		t.Errorf("%+v: in the old order, on x", ds)
+	}
+}
+
 // TestReloadSlots: more slots run what waits at once, fewer let what runs end.
 func TestReloadSlots(t *testing.T) {
 	const s = time.Second
