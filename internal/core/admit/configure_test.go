@@ -2,6 +2,7 @@ package admit
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -68,6 +69,56 @@ func TestOff(t *testing.T) {
 	}
 	if ds := d.configure(10*s, policy(false, true)); len(ds) != 1 || ds[0].ID != 4 || ds[0].Deployment != "x" {
 		t.Errorf("%+v: in the old order, on x", ds)
+	}
+}
+
+// TestOffAtAnyMoment: deployments go off and on while requests come, end and fail;
+// the invariants, which the desk checks after each event, hold.
+func TestOffAtAnyMoment(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	policy := func(x, y bool) *Policy {
+		p := deployments(Deployment{Name: "x", Concurrency: 2, Off: x}, Deployment{Name: "y", Concurrency: 1, Off: y, Tier: 1})
+		p.Models[0].Breaker.Cooldown = time.Second
+		return p
+	}
+	d := newDesk(t, policy(false, false))
+	at, ran := time.Duration(0), map[ID]bool{}
+	note := func(ds []Decision) {
+		for _, x := range ds {
+			delete(ran, x.ID)
+			if x.Verdict == Run {
+				ran[x.ID] = true
+			}
+		}
+	}
+	off := 0
+	for range 4000 {
+		at += time.Duration(rng.IntN(400)) * time.Millisecond
+		switch n := rng.IntN(10); {
+		case n < 4:
+			note(append([]Decision{d.offer(at, Request{})}, d.rest...))
+		case n < 8:
+			for id := range ID(d.last + 1) { // the oldest, not any: maps have no order
+				if ran[id] {
+					delete(ran, id)
+					if n == 4 {
+						note(d.finish(at, id, failed))
+					} else {
+						note(d.good(at, id))
+					}
+					break
+				}
+			}
+		case n == 8:
+			note(d.tick(at))
+		default:
+			off = rng.IntN(4)
+			note(d.configure(at, policy(off&1 > 0, off&2 > 0)))
+		}
+	}
+	note(d.configure(at, policy(false, false)))
+	if d.last < 1000 {
+		t.Errorf("only %d requests", d.last)
 	}
 }
 

@@ -72,7 +72,7 @@ func streamPolicy(variant byte) *Policy {
 		p.Tenants = p.Tenants[1:]
 	case 4:
 		q.PerTenant, q.Total, q.Bytes = 2, 3, 900
-		p.Models[0].Deployments[0].Concurrency, p.Models[0].Deployments[1].Off = 1, true
+		p.Models[0].Deployments[0].Concurrency = 1
 	case 5:
 		p.Models[0].Deployments = nil
 	case 6:
@@ -90,7 +90,6 @@ func streamPolicy(variant byte) *Policy {
 	case 9:
 		m := &p.Models[0]
 		m.Balance = Score
-		m.Deployments = m.Deployments[1:]
 		m.Deployments = append(m.Deployments, Deployment{Name: "v", Concurrency: 2, Weight: 3}, Deployment{Name: "u", Concurrency: 1, Tier: 1})
 	case 10, 11: // budgets and a ladder
 		price := Price{Known: true, Input: 1e6, Output: 4e6}
@@ -360,7 +359,7 @@ func randomStream(seed uint64, n int) []byte {
 func TestStreamReach(t *testing.T) {
 	seen := map[Stage]int{}
 	for seed := range uint64(100) {
-		data := randomStream(seed+100+100*2, 14_000)
+		data := randomStream(seed, 14_000)
 		ds := playStream(data, false)
 		for _, d := range ds {
 			seen[d.Stage]++
