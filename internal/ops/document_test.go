@@ -193,7 +193,7 @@ func (s *schemas) operation(r route) *operation {
 		o.Parameters = append(o.Parameters, where)
 	}
 	if d.takes != nil {
-		o.Body = &body{true, map[string]media{"application/json": {Schema: s.of(d.takes, true)}}}
+		o.Body = &body{!d.orNone, map[string]media{"application/json": {Schema: s.of(d.takes, true)}}}
 	}
 	for _, status := range d.problems(r.need) {
 		o.Responses[strconv.Itoa(status)] = response{Ref: "#/components/responses/" + failed[status].name}
