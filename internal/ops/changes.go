@@ -71,7 +71,7 @@ func (s *Settings) changeLocked(p *proposal) (ChangeReport, error) {
 	switch {
 	case err != nil:
 		result = telemetry.ChangeRefused
-		s.options.Log.Warn("a change was refused", "who", p.who, "paths", strings.Join(slices.Sorted(maps.Keys(p.set)), " "), "error", err.Error())
+		s.options.Log.Warn("a change was refused", "who", p.who, "paths", line(strings.Join(slices.Sorted(maps.Keys(p.set)), " ")), "error", line(err.Error()))
 	case p.dry:
 		result = telemetry.ChangeTried
 	}
@@ -116,7 +116,7 @@ func (s *Settings) tryLocked(p *proposal) (*entry, error) {
 	}
 	s.gateway.ChangesAside(false)
 	s.keepLocked(e)
-	s.options.Log.Info("settings changed", "change", e.ID, "kind", e.Kind.String(), "who", e.Who, "why", e.Why, "set", shown(e.Set))
+	s.options.Log.Info("settings changed", "change", e.ID, "kind", e.Kind.String(), "who", e.Who, "why", e.Why, "set", line(shown(e.Set)))
 	return e, nil
 }
 
@@ -249,6 +249,15 @@ func touched(o, other config.Overlay) map[string]jsontext.Value {
 		}
 	}
 	return t
+}
+
+// line bounds what a change puts into a line of the log; the audit has all of it.
+func line(s string) string {
+	const most = 2000
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
 }
 
 // shown is values in a line.

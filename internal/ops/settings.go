@@ -267,14 +267,19 @@ type SettingsList struct {
 // List gives what can be changed below a path, or with "" all of it.
 func (s *Settings) List(under string) (SettingsList, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	list, err := s.gateway.Config().Settings(under)
+	out := SettingsList{Version: s.version, Changes: s.mode, Volatile: s.volatile, Aside: s.aside}
+	if s.aside != "" {
+		out.Kept = config.Overlay(hide(s.overlay))
+	}
+	c := s.gateway.Config()
+	s.mu.Unlock() // there may be many tenants, and a change must not wait for whoever looks
+	list, err := c.Settings(under)
 	if err != nil {
 		return SettingsList{}, bad("under", err.Error(), "write a path such as models.chat or tenants[shop]")
 	}
-	out := SettingsList{Version: s.version, Changes: s.mode, Volatile: s.volatile, Aside: s.aside, Settings: list}
-	if s.aside != "" {
-		out.Kept = config.Overlay(hide(s.overlay))
+	out.Settings = list
+	if out.Settings == nil {
+		out.Settings = []config.Setting{}
 	}
 	return out, nil
 }
