@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	fewChanges = 50 // that are listed if nobody says how many
+	fewChanges = 50       // that are listed if nobody says how many
 	maxChange  = 64 << 10 // bytes of a body; the last changes are kept in memory
 )
 
