@@ -22,10 +22,10 @@ type ChangeReport struct {
 	At       time.Time                 `json:"at"`
 	Who      string                    `json:"who"` // name of the token; file or signal for readings of the file
 	Why      string                    `json:"why,omitempty"`
-	Version  string                    `json:"version"`          // of the settings after it
-	Set      map[string]jsontext.Value `json:"set,omitempty"`    // by path; null takes back
-	Before   map[string]jsontext.Value `json:"before,omitempty"` // what was in force, of each value that is another now
-	After    map[string]jsontext.Value `json:"after,omitempty"`
+	Version  string                    `json:"version"` // of the settings after it
+	Set      map[string]jsontext.Value `json:"set"`     // by path; null takes back
+	Before   map[string]jsontext.Value `json:"before"`  // what was in force, of each value that is another now
+	After    map[string]jsontext.Value `json:"after"`
 	Warnings []string                  `json:"warnings"`
 }
 

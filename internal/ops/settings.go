@@ -19,8 +19,10 @@ import (
 	"github.com/spillway-llm/spillway/internal/gateway"
 )
 
-// maxFile bounds the configuration file, as config does.
-const maxFile = 8 << 20
+const (
+	maxFile    = 8 << 20 // bytes of the configuration file, as config has it
+	mostListed = 20_000  // settings in one answer, of about two hundred tenants
+)
 
 // SettingsOptions say where a configuration comes from.
 type SettingsOptions struct {
@@ -262,6 +264,7 @@ type SettingsList struct {
 	Aside    string           `json:"overlay_error,omitempty"`  // why earlier changes are not in force
 	Kept     config.Overlay   `json:"overlay,omitempty"`        // these changes
 	Settings []config.Setting `json:"settings"`
+	LeftOut  int              `json:"left_out,omitempty"` // further ones: ask for those under a path
 }
 
 // List gives what can be changed below a path, or with "" all of it.
@@ -277,7 +280,8 @@ func (s *Settings) List(under string) (SettingsList, error) {
 	if err != nil {
 		return SettingsList{}, bad("under", err.Error(), "write a path such as models.chat or tenants[shop]")
 	}
-	out.Settings = list
+	out.LeftOut = max(len(list)-mostListed, 0)
+	out.Settings = list[:len(list)-out.LeftOut]
 	if out.Settings == nil {
 		out.Settings = []config.Setting{}
 	}
