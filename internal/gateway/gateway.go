@@ -56,6 +56,7 @@ type Gateway struct {
 	tokens   *wire.Estimator // of the input, by model
 	lag      upstream.Lag    // of this process's own scheduling
 	refused  refusals
+	passed   traffic
 	hooks    *hooks
 	ledger   *store.Ledger
 	answers  *answers.Cache
