@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+	"github.com/spillway-llm/spillway/internal/edge/config"
+)
+
+// WhatIf asks what would have come of recorded requests under another
+// configuration. Both configurations meet the same requests with the same luck.
+type WhatIf struct {
+	Now, Then *config.Config
+	Seen      []Seen        // in order of time
+	From, To  time.Duration // what was made between them counts; the rest is played beside
+	Seed      uint64
+	Interrupt func() error // as in World
+}
+
+// Forecast is the answer.
+type Forecast struct {
+	Now, Then Fate // simulated
+	Measured  Fate // what really came
+	Classes   []ClassFates
+	Tenants   []TenantFates // most changed first
+	Warnings  []string
+}
+
+// ClassFates are those of one class.
+type ClassFates struct {
+	Class     admit.Class
+	Now, Then Fate
+}
+
+// TenantFates are those of one tenant.
+type TenantFates struct {
+	Tenant    string
+	Now, Then Fate
+}
+
+// Run simulates both, one after the other: a serving process keeps its other
+// processors.
+func (w *WhatIf) Run() (*Forecast, error) {
+	now, then := PolicyOf(w.Now), PolicyOf(w.Then)
+	x := measure(now, w.Seen)
+	f := &Forecast{Measured: measured(w.Seen, w.From, w.To)}
+	w.warn(f, now, then, x)
+	ups, _ := x.upstreams(now)
+	list := play(w.Seen, ups, w.From, w.To, w.Seed)
+	a, err := w.simulate(w.Now, now, x, list)
+	if err != nil {
+		return nil, err
+	}
+	b, err := w.simulate(w.Then, then, x, list)
+	if err != nil {
+		return nil, err
+	}
+	f.compare(a, b)
+	return f, nil
+}
+
+func (w *WhatIf) simulate(c *config.Config, p *admit.Policy, x *planes, list []Arrival) (*fates, error) {
+	x.learnt(p)
+	ups, _ := x.upstreams(p)
+	r, err := Simulate(World{Policy: p, Upstreams: ups, Ladders: laddersOf(c), Seed: w.Seed, Interrupt: w.Interrupt}, &played{list: list})
+	if err != nil {
+		return nil, err
+	}
+	return fatesOf(r.counts, w.To-w.From), nil
+}
+
+// laddersOf is what the rungs of a configuration do, as far as it says so.
+func laddersOf(c *config.Config) map[string][]Rung {
+	ladders := map[string][]Rung{}
+	for name, m := range c.Models {
+		for i := range m.Degrade {
+			g := &m.Degrade[i]
+			r := Rung{MaxInput: g.MaxInputTokens, MaxOutput: g.MaxOutputTokens, Saving: float64(g.Saving) / 100}
+			if g.Kind == admit.RungRecent {
+				r.Hit = neverHit
+			}
+			ladders[name] = append(ladders[name], r)
+		}
+	}
+	return ladders
+}
+
+// neverHit is the share of requests that there is an answer from before for:
+// the recording does not say what two requests have in common.
+const neverHit = 1e-12
+
+// mostTenants are told of.
+const mostTenants = 20
+
+func (f *Forecast) compare(a, b *fates) {
+	f.Now, f.Then = a.all, b.all
+	for c := range a.classes {
+		if a.classes[c].Offered > 0 {
+			f.Classes = append(f.Classes, ClassFates{admit.Class(c), a.classes[c], b.classes[c]})
+		}
+	}
+	for name, fate := range a.tenants {
+		f.Tenants = append(f.Tenants, TenantFates{name, fate, b.tenants[name]})
+	}
+	slices.SortFunc(f.Tenants, func(a, b TenantFates) int {
+		return cmp.Or(cmp.Compare(b.moved(), a.moved()), cmp.Compare(b.Now.Offered, a.Now.Offered), strings.Compare(a.Tenant, b.Tenant))
+	})
+	f.Tenants = f.Tenants[:min(len(f.Tenants), mostTenants)]
+}
+
+// moved is how many requests have another fate, counted by what they came to.
+func (t *TenantFates) moved() int64 {
+	return apart(t.Now.OnTime, t.Then.OnTime) + apart(t.Now.Refused, t.Then.Refused) + apart(t.Now.Degraded, t.Then.Degraded)
+}
+
+// fewRequests are too few to tell a difference from chance.
+const fewRequests = 300
+
+// warn says what the forecast does not know.
+func (w *WhatIf) warn(f *Forecast, now, then *admit.Policy, x *planes) {
+	tell := func(format string, args ...any) { f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...)) }
+	offered, retries, failed, open, recalled := 0, 0, 0, 0, 0
+	for i := range w.Seen {
+		s := &w.Seen[i]
+		if s.At < w.From || s.At >= w.To {
+			continue
+		}
+		offered++
+		switch {
+		case s.Attempt > 0:
+			retries++
+		case s.Came == CameFailure:
+			failed++
+		case s.Came == CameNothing:
+			open++
+		case s.Came == CameAnswer && s.Sent == 0:
+			recalled++
+		}
+	}
+	if offered < fewRequests {
+		tell("only %d requests: differences of a few per cent are chance", offered)
+	}
+	if 100*open > offered {
+		tell("%d requests have not ended yet: measured counts them as offered, not as served", open)
+	}
+	if retries > 0 {
+		tell("%d retries of callers are not played as they came: simulated callers come back as often as each tenant's did, after the time they are told", retries)
+	}
+	if 100*failed > offered {
+		tell("%d requests failed upstream: simulated upstreams do not fail, and have no limits of their own", failed)
+	}
+	if recalled > 0 {
+		tell("%d requests were given an answer from before: the simulation has none, and sends them upstream", recalled)
+	}
+	if budgeted(then) {
+		tell("budgets begin empty: what was spent before the window is not known to the simulation")
+	}
+	w.warnModels(tell, now, then, x)
+}
+
+// warnModels is what is not known of upstreams.
+func (w *WhatIf) warnModels(tell func(string, ...any), now, then *admit.Policy, x *planes) {
+	used := map[string]bool{}
+	for i := range w.Seen {
+		used[w.Seen[i].Model] = true
+	}
+	before := map[string]*admit.Deployment{}
+	priors := map[string]admit.Prior{}
+	for i := range now.Models {
+		m := &now.Models[i]
+		priors[m.Name] = m.Prior
+		for j := range m.Deployments {
+			before[m.Deployments[j].Name] = &m.Deployments[j]
+		}
+	}
+	for i := range then.Models {
+		m := &then.Models[i]
+		if !used[m.Name] {
+			continue
+		}
+		for j := range m.Deployments {
+			d := &m.Deployments[j]
+			old := before[d.Name]
+			if old == nil || x.sites[d.Name].calls < enoughCalls {
+				tell("%s of %s: too few calls were measured there; its times are taken from the other deployments, or from prior", d.Name, m.Name)
+			}
+			if old != nil && d.Concurrency > old.Concurrency {
+				if most := atOnce(w.Seen, d.Name); d.Concurrency > most {
+					tell("%s of %s had at most %d calls at once: with more, its upstream may be slower than the simulation knows", d.Name, m.Name, most)
+				}
+			}
+		}
+		if p, ok := priors[m.Name]; ok && !reflect.DeepEqual(p, m.Prior) && x.pools[m.Name].calls >= enoughCalls {
+			tell("models.%s.prior shows no effect: times were measured, and count", m.Name)
+		}
+		if slices.ContainsFunc(m.Ladder.Rungs, func(g admit.Rung) bool { return !g.Off }) {
+			tell("what the ladder of %s saves is taken from its settings (max_input_tokens, max_output_tokens, saving), not measured", m.Name)
+		}
+	}
+}
