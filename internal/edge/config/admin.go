@@ -69,7 +69,7 @@ func (c *Config) checkAdmin(d *document) {
 		for j := range c.Tenants {
 			for n, k := range c.Tenants[j].Keys {
 				if k.Hash == t.Hash {
-					d.fail(at, "is also a key of the tenant in line %d; a caller would be an operator", d.line(index(join(index("tenants", j), "keys"), n)))
+					d.fail(at, "is also a key of the tenant in %s; a caller would be an operator", d.line(index(join(index("tenants", j), "keys"), n)))
 				}
 			}
 		}

@@ -66,6 +66,9 @@ type defaulter interface{ setDefaults() }
 // value fills v from n. An empty value leaves the default.
 func (w walker) value(n ast.Node, v reflect.Value, path string, r rules) {
 	n, ok := w.resolve(n, path)
+	if ok {
+		n = w.graft(n, v, path)
+	}
 	if !ok || n == nil {
 		return
 	}
@@ -192,8 +195,9 @@ func (w walker) list(n ast.Node, v reflect.Value, path string) {
 		w.fail(path, "want a list, got %s", kindOf(n))
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values)))
-	for i, item := range seq.Values {
+	items := w.graftList(seq.Values, path)
+	v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
+	for i, item := range items {
 		at := index(path, i)
 		w.places[at] = start(item)
 		if n, ok := w.resolve(item, at); ok && n == nil {
@@ -248,6 +252,7 @@ func (w walker) pairs(n ast.Node, path string) ([]pair, bool) {
 			own = append(own, p)
 		}
 	}
+	own = w.graftPairs(own, path)
 	for _, p := range own {
 		w.places[join(path, p.key)] = valuePlace(p)
 	}

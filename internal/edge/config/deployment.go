@@ -70,7 +70,7 @@ func (c *Config) nameDeployments(d *document) (taken map[string]bool) {
 			case !printableName(dep.Name):
 				d.fail(at, "a deployment's name is 1 to %d characters without spaces", maxName)
 			case twice:
-				d.fail(at, "%s is already the name of the deployment in line %d", d.quote(at, dep.Name), d.line(first))
+				d.fail(at, "%s is already the name of the deployment in %s", d.quote(at, dep.Name), d.line(first))
 			default:
 				taken[dep.Name], paths[dep.Name] = true, at
 			}
