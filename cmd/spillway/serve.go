@@ -110,7 +110,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go c.reload(ctx, g, log, changed)
-	return g.Serve(ctx, public, operators, ops.New(g, ops.Options{Loopback: loopback(operators.Addr().String()), Log: log}))
+	return g.Serve(ctx, public, operators, ops.New(g, ops.Options{Loopback: loopback(operators.Addr().String()), Log: log, Forecaster: c.forecaster(g)}))
 }
 
 func openLedger(ctx context.Context, c *config.Config, log *slog.Logger) (*store.Ledger, error) {

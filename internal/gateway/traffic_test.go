@@ -91,7 +91,7 @@ func TestTrafficOfGateway(t *testing.T) {
 		if waited.Outcome != telemetry.Answered || waited.Waited != ran.Total || waited.First < waited.Waited || waited.Total < waited.First || waited.Deadline != 600 || waited.Marks.Has(MarkTold) || !waited.Marks.Has(MarkStream) {
 			t.Errorf("the one that waited: %+v", waited)
 		}
-		if refused.Outcome != telemetry.Refused || refused.Stage != admit.StageBound || refused.Attempt != 1 || refused.Sent != 0 || refused.RetryAfter == 0 {
+		if refused.Outcome != telemetry.Refused || refused.Stage != admit.StageBound || refused.Attempt != 1 || !refused.Marks.Has(MarkCounts) || ran.Marks.Has(MarkCounts) || refused.Sent != 0 || refused.RetryAfter == 0 {
 			t.Errorf("the one that was refused: %+v", refused)
 		}
 		if age := now.UnixNano() - ran.At; age <= 0 || age > int64(time.Minute) {

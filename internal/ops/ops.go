@@ -5,6 +5,7 @@ package ops
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -24,6 +25,8 @@ type Options struct {
 	// only then anybody may look.
 	Loopback bool
 	Log      *slog.Logger
+	// Forecaster answers what would have come of other settings; nil cannot.
+	Forecaster *Forecaster
 }
 
 // Surface is the handler of the listener for operators. It is safe for
@@ -35,11 +38,14 @@ type Surface struct {
 	sessions *sessions
 	failures *failures
 	mux      *http.ServeMux
+
+	forecaster  *Forecaster
+	forecasting sync.Mutex // one at a time
 }
 
 // New makes the surface of a gateway.
 func New(g *gateway.Gateway, o Options) *Surface {
-	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, sessions: newSessions(), failures: newFailures(), mux: http.NewServeMux()}
+	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, sessions: newSessions(), failures: newFailures(), mux: http.NewServeMux(), forecaster: o.Forecaster}
 	for _, r := range s.routes() {
 		s.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, q *http.Request) { s.serve(w, q, r) })
 	}
@@ -81,6 +87,7 @@ func (s *Surface) routes() []route {
 		{"GET /admin/v1/upstreams", toLook, s.upstreams},
 		{"GET /admin/v1/refusals", toLook, s.refusals},
 		{"POST /admin/v1/explain", toLook, s.explain},
+		{"POST /admin/v1/whatif", toLook, s.whatIf},
 	}
 }
 

@@ -26,7 +26,7 @@ type Fate struct {
 func (c *counts) fate(span time.Duration) Fate {
 	return Fate{
 		Offered: c.offered, Served: c.answers, OnTime: c.requests[endOnTime], Refused: c.requests[endRefused] + c.requests[endExpired],
-		Degraded: c.degraded, Late: c.requests[endLate], Goodput: float64(c.requests[endOnTime]) / span.Seconds(),
+		Degraded: c.degraded, Late: c.requests[endLate], Goodput: float64(c.requests[endOnTime]) / max(span.Seconds(), 1e-3),
 		WaitP50: c.answered.quantile(0.5), WaitP99: c.answered.quantile(0.99), FirstP50: c.first.quantile(0.5), FirstP99: c.first.quantile(0.99),
 		Cost: float64(c.cost) / 1e6,
 	}

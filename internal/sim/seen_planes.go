@@ -59,7 +59,7 @@ type planes struct {
 }
 
 // measure learns the planes of a recording.
-func measure(p *admit.Policy, seen []Seen) *planes {
+func measure(p *admit.Policy, seen []Seen, rest func(step int) error) (*planes, error) {
 	x := &planes{sites: map[string]*plane{}, pools: map[string]*plane{}}
 	of := map[string]*admit.Model{}
 	for i := range p.Models {
@@ -70,13 +70,16 @@ func measure(p *admit.Policy, seen []Seen) *planes {
 		}
 	}
 	for i := range seen {
+		if err := rest(i); err != nil {
+			return nil, err
+		}
 		s := &seen[i]
 		if m := of[s.Deployment]; m != nil && s.telling() {
 			x.sites[s.Deployment].learn(s)
 			x.pools[m.Name].learn(s)
 		}
 	}
-	return x
+	return x, nil
 }
 
 // of is the mean times at a deployment of a model: its own, or if it served

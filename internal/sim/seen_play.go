@@ -16,12 +16,15 @@ const leadGroup = "(lead)" // no name of a tenant
 // luck that its call had. What is not known of one, because it was refused, is
 // taken from one like it that was answered. Retries are left out, for simulated
 // callers make theirs, as often as those of the tenant did.
-func play(seen []Seen, ups map[string]Upstream, from, to time.Duration, seed uint64) []Arrival {
+func play(seen []Seen, ups map[string]Upstream, from, to time.Duration, seed uint64, rest func(step int) error) ([]Arrival, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x5ee4))
 	known := newDonors(seen, ups)
 	again := returns(seen)
 	list := make([]Arrival, 0, len(seen))
 	for i := range seen {
+		if err := rest(i); err != nil {
+			return nil, err
+		}
 		s := &seen[i]
 		if s.Attempt > 0 {
 			continue
@@ -45,7 +48,7 @@ func play(seen []Seen, ups map[string]Upstream, from, to time.Duration, seed uin
 		list = append(list, a)
 	}
 	slices.SortStableFunc(list, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
-	return list
+	return list, nil
 }
 
 // played gives arrivals that are there already.

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,14 +17,19 @@ import (
 // configuration. Both configurations meet the same requests with the same luck.
 type WhatIf struct {
 	Now, Then *config.Config
-	Seen      []Seen        // in order of time
-	From, To  time.Duration // what was made between them counts; the rest is played beside
+	Seen      []Seen        // all that is known until End; it is put in order of time
+	End       time.Duration // on the clock of Seen.At
+	Asked     time.Duration // how long before it is asked about
+	// Each is Now with one of the settings alone, by its path, to say which of
+	// them show no effect.
+	Each      map[string]*config.Config
 	Seed      uint64
 	Interrupt func() error // as in World
 }
 
-// Forecast is the answer.
+// Forecast is the answer, about what was made from From to To.
 type Forecast struct {
+	From, To  time.Duration
 	Now, Then Fate // simulated
 	Measured  Fate // what really came
 	Classes   []ClassFates
@@ -47,16 +53,25 @@ type TenantFates struct {
 // processors.
 func (w *WhatIf) Run() (*Forecast, error) {
 	now, then := PolicyOf(w.Now), PolicyOf(w.Then)
-	x := measure(now, w.Seen)
-	f := &Forecast{Measured: measured(w.Seen, w.From, w.To)}
-	w.warn(f, now, then, x)
-	ups, _ := x.upstreams(now)
-	list := play(w.Seen, ups, w.From, w.To, w.Seed)
-	a, err := w.simulate(w.Now, now, x, list)
+	slices.SortStableFunc(w.Seen, func(a, b Seen) int { return cmp.Compare(a.At, b.At) })
+	x, err := measure(now, w.Seen, w.rest)
 	if err != nil {
 		return nil, err
 	}
-	b, err := w.simulate(w.Then, then, x, list)
+	f := &Forecast{}
+	f.From, f.To = w.window()
+	f.Measured = measured(w.Seen, f.From, f.To)
+	w.warn(f, now, then, x)
+	ups, _ := x.upstreams(now)
+	list, err := play(w.Seen, ups, f.From, f.To, w.Seed, w.rest)
+	if err != nil {
+		return nil, err
+	}
+	a, err := w.simulate(w.Now, now, x, list, f.To-f.From)
+	if err != nil {
+		return nil, err
+	}
+	b, err := w.simulate(w.Then, then, x, list, f.To-f.From)
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +79,50 @@ func (w *WhatIf) Run() (*Forecast, error) {
 	return f, nil
 }
 
-func (w *WhatIf) simulate(c *config.Config, p *admit.Policy, x *planes, list []Arrival) (*fates, error) {
+const (
+	leadSpan = time.Minute      // that is played first and does not count
+	tailSpan = 30 * time.Second // at the end, that may not count because it is not over
+)
+
+// window is what counts of the recording. Before it, for a minute or a fifth of
+// what there is, requests are played so that queues, rates and predictions are
+// as they were. It ends with the first request that is not over, but at most
+// half a minute before the end.
+func (w *WhatIf) window() (from, to time.Duration) {
+	if len(w.Seen) == 0 {
+		return 0, w.End
+	}
+	first := w.Seen[0].At
+	to = w.End
+	for i := range w.Seen {
+		if s := &w.Seen[i]; s.Came == CameNothing && s.At >= w.End-tailSpan {
+			to = s.At
+			break
+		}
+	}
+	if to-first < tailSpan { // nearly all there is
+		to = w.End
+	}
+	lead := min(leadSpan, (to-first)/5)
+	return max(to-w.Asked, first+lead), to
+}
+
+// rest is called between two of many small steps.
+func (w *WhatIf) rest(step int) error {
+	if w.Interrupt == nil || step%interruptEvery != 0 {
+		return nil
+	}
+	return w.Interrupt()
+}
+
+func (w *WhatIf) simulate(c *config.Config, p *admit.Policy, x *planes, list []Arrival, span time.Duration) (*fates, error) {
 	x.learnt(p)
 	ups, _ := x.upstreams(p)
 	r, err := Simulate(World{Policy: p, Upstreams: ups, Ladders: laddersOf(c), Seed: w.Seed, Interrupt: w.Interrupt}, &played{list: list})
 	if err != nil {
 		return nil, err
 	}
-	return fatesOf(r.counts, w.To-w.From), nil
+	return fatesOf(r.counts, span), nil
 }
 
 // laddersOf is what the rungs of a configuration do, as far as it says so.
@@ -127,7 +178,7 @@ func (w *WhatIf) warn(f *Forecast, now, then *admit.Policy, x *planes) {
 	offered, retries, failed, open, recalled := 0, 0, 0, 0, 0
 	for i := range w.Seen {
 		s := &w.Seen[i]
-		if s.At < w.From || s.At >= w.To {
+		if s.At < f.From || s.At >= f.To {
 			continue
 		}
 		offered++
@@ -141,6 +192,9 @@ func (w *WhatIf) warn(f *Forecast, now, then *admit.Policy, x *planes) {
 		case s.Came == CameAnswer && s.Sent == 0:
 			recalled++
 		}
+	}
+	if span := f.To - f.From; span < w.Asked*9/10 {
+		tell("%v of traffic are looked at, not the %v asked for: before it, requests are played to fill queues, or none are remembered", span.Round(time.Second), w.Asked)
 	}
 	if offered < fewRequests {
 		tell("only %d requests: differences of a few per cent are chance", offered)
@@ -161,6 +215,18 @@ func (w *WhatIf) warn(f *Forecast, now, then *admit.Policy, x *planes) {
 		tell("budgets begin empty: what was spent before the window is not known to the simulation")
 	}
 	w.warnModels(tell, now, then, x)
+	w.warnSettings(tell, now)
+}
+
+// warnSettings names what shows no effect: what decides nothing, or nothing
+// that is simulated, such as headers, times of connections and what is logged.
+func (w *WhatIf) warnSettings(tell func(string, ...any), now *admit.Policy) {
+	ladders := laddersOf(w.Now)
+	for _, path := range slices.Sorted(maps.Keys(w.Each)) {
+		if c := w.Each[path]; reflect.DeepEqual(PolicyOf(c), now) && reflect.DeepEqual(laddersOf(c), ladders) {
+			tell("%s shows no effect: it is as it was, or nothing that is simulated", path)
+		}
+	}
 }
 
 // warnModels is what is not known of upstreams.

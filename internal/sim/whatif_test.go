@@ -160,7 +160,7 @@ func TestWhatIfComesTrue(t *testing.T) {
 			list := crowd(13, length, 3)
 			was, seen := really(t, a, list, from, length)
 			came, _ := really(t, b, list, from, length)
-			w := WhatIf{Now: a, Then: b, Seen: seen, From: from, To: length, Seed: 1}
+			w := WhatIf{Now: a, Then: b, Seen: seen, End: length, Asked: length - from, Seed: 1}
 			f, err := w.Run()
 			if err != nil {
 				t.Fatal(err)
@@ -209,7 +209,7 @@ func TestWhatIfEnds(t *testing.T) {
 	c := shop(t, 12, "", "")
 	_, seen := really(t, c, crowd(13, time.Minute, 3), 0, time.Minute)
 	calls := 0
-	w := WhatIf{Now: c, Then: c, Seen: seen, To: time.Minute, Interrupt: func() error {
+	w := WhatIf{Now: c, Then: c, Seen: seen, End: time.Minute, Asked: time.Minute, Interrupt: func() error {
 		if calls++; calls > 3 {
 			return errEnough
 		}
@@ -227,7 +227,7 @@ func warned(f *Forecast, text string) bool {
 func BenchmarkWhatIf(b *testing.B) {
 	c := shop(b, 100, "", "")
 	_, seen := really(b, c, crowd(100, 5*time.Minute, 3), 0, 5*time.Minute)
-	w := WhatIf{Now: c, Then: c, Seen: seen, To: 5 * time.Minute}
+	w := WhatIf{Now: c, Then: c, Seen: seen, End: 5 * time.Minute, Asked: 5 * time.Minute}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := w.Run(); err != nil {
