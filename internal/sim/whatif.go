@@ -100,7 +100,7 @@ func (w *WhatIf) window() (from, to time.Duration) {
 			break
 		}
 	}
-	if to-first < tailSpan { // nearly all there is
+	if to-first < (w.End-first)/2 { // too much of what there is
 		to = w.End
 	}
 	lead := min(leadSpan, (to-first)/5)
