@@ -25,7 +25,8 @@ var table = map[string]struct {
 	"GET /admin/v1/upstreams":    {"", 401, 200, 200, 200, 403},
 	"GET /admin/v1/refusals":     {"", 401, 200, 200, 200, 403},
 	"POST /admin/v1/explain":     {`{"request_id":"req_0"}`, 401, 404, 404, 404, 403},
-	"GET /admin/v1/elsewhere":    {"", 401, 404, 404, 404, 403}, // nobody learns what there is
+	"POST /admin/v1/whatif":      {`{"set":{}}`, 401, 501, 501, 501, 403}, // the surface of this test has no simulator
+	"GET /admin/v1/elsewhere":    {"", 401, 404, 404, 404, 403},           // nobody learns what there is
 	"POST /admin/v1/upstreams":   {"", 401, 404, 404, 404, 403},
 	"GET /debug/pprof/elsewhere": {"", 401, 404, 404, 404, 403},
 }
