@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,8 +221,62 @@ func TestWhatIfEnds(t *testing.T) {
 	}
 }
 
-func warned(f *Forecast, text string) bool {
-	return strings.Contains(strings.Join(f.Warnings, "\n"), text)
+// TestWhatIfWarns of what it does not know, and of nothing else.
+func TestWhatIfWarns(t *testing.T) {
+	const length = 4 * time.Minute
+	now := shop(t, 12, "", "")
+	_, plain := really(t, now, crowd(5, length, 3), time.Minute, length)
+	every := func(n int, change func(*Seen)) []Seen {
+		list := slices.Clone(plain)
+		for i := range list {
+			if i%n == 0 {
+				change(&list[i])
+			}
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name string
+		then *config.Config
+		seen []Seen
+		says string // "" is no warning
+	}{
+		{"nothing", shop(t, 12, "queue: {total: 9}", ""), plain, ""},
+		{"few requests", now, plain[:200], "differences of a few per cent are chance"},
+		{"a short recording", now, plain[600:], "are looked at, not the 3m0s asked for"},
+		{"what is not over", now, every(20, func(s *Seen) { s.Came = CameNothing }), "have not ended yet"},
+		{"retries", now, every(20, func(s *Seen) { s.Attempt = 1 }), "retries of callers are not played as they came"},
+		{"failures", now, every(20, func(s *Seen) { s.Came = CameFailure }), "failed upstream"},
+		{"old answers", now, every(20, func(s *Seen) { s.Sent, s.Deployment = 0, "" }), "an answer from before"},
+		{"more at once than ever", shop(t, 50, "", ""), plain, "with more, its upstream may be slower"},
+		{"a budget", shop(t, 12, "", "budget: {day: 5}"), plain, "budgets begin empty"},
+		{"a prior", shop(t, 12, "prior: {first_token: 9s}", ""), plain, "models.chat.prior shows no effect"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := WhatIf{Now: now, Then: c.then, Seen: slices.Clone(c.seen), End: length, Asked: 3 * time.Minute, Seed: 1}
+			f, err := w.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(f.Warnings, "\n")
+			if !strings.Contains(all, c.says) || c.says == "" && all != "" {
+				t.Errorf("no %q in %q", c.says, all)
+			}
+		})
+	}
+	w := WhatIf{Now: now, Then: shop(t, 12, "", ""), Seen: plain, End: length, Asked: 3 * time.Minute, Seed: 1, Each: map[string]*config.Config{
+		"log.level": shop(t, 12, "", "log: {level: debug}"), "models.chat.queue.total": shop(t, 12, "queue: {total: 9}", ""),
+	}}
+	f, err := w.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(f.Warnings, "\n"); !strings.Contains(all, "log.level shows no effect") || strings.Contains(all, "queue") {
+		t.Errorf("of two settings one shows no effect: %q", all)
+	}
+	if f.Now != f.Then {
+		t.Errorf("equal settings differ: %+v and %+v", f.Now, f.Then)
+	}
 }
 
 func BenchmarkWhatIf(b *testing.B) {
