@@ -15,13 +15,17 @@ type plane struct {
 	calls   int
 	input   float64 // sums
 	output  float64
+
+	crowd  crowd   // of a deployment
+	spread float64 // how much its calls at once varied, as a standard deviation
+	most   int     // the most at once
 }
 
 // enoughCalls is how many make a plane of its own.
 const enoughCalls = 20
 
 func newPlane(p admit.Prior) *plane {
-	return &plane{service: predict.NewService(predict.Prior(p))}
+	return &plane{service: predict.NewService(predict.Prior(p)), crowd: unhurried}
 }
 
 func (p *plane) learn(s *Seen) {
@@ -54,13 +58,14 @@ func (p *plane) prior() admit.Prior {
 
 // planes are those of the deployments and of the pools that use them.
 type planes struct {
-	sites map[string]*plane // by deployment
-	pools map[string]*plane // by model
+	sites  map[string]*plane // by deployment
+	pools  map[string]*plane // by model
+	others []float64         // of each request the calls beside its own, on average
 }
 
 // measure learns the planes of a recording.
 func measure(p *admit.Policy, seen []Seen, rest func(step int) error) (*planes, error) {
-	x := &planes{sites: map[string]*plane{}, pools: map[string]*plane{}}
+	x := &planes{sites: map[string]*plane{}, pools: map[string]*plane{}, others: make([]float64, len(seen))}
 	of := map[string]*admit.Model{}
 	for i := range p.Models {
 		m := &p.Models[i]
@@ -79,7 +84,34 @@ func measure(p *admit.Policy, seen []Seen, rest func(step int) error) (*planes, 
 			x.pools[m.Name].learn(s)
 		}
 	}
-	return x, nil
+	return x, x.crowds(p, seen, rest)
+}
+
+// crowds finds how the times of each deployment change with its calls at once.
+func (x *planes) crowds(p *admit.Policy, seen []Seen, rest func(step int) error) error {
+	ups, _ := x.upstreams(p)
+	for name, site := range x.sites {
+		b := newBeside(seen, name)
+		site.most = b.most()
+		if site.calls < enoughCalls {
+			continue
+		}
+		u := ups[name]
+		var others, times []float64
+		for i := range seen {
+			s := &seen[i]
+			if s.Deployment != name || !s.telling() {
+				continue
+			}
+			if err := rest(len(times)); err != nil {
+				return err
+			}
+			x.others[i] = b.of(s)
+			others, times = append(others, x.others[i]), append(times, luckOf(&u, s, 0).Total)
+		}
+		site.crowd, site.spread = fitCrowd(others, times)
+	}
+	return nil
 }
 
 // of is the mean times at a deployment of a model: its own, or if it served
@@ -111,11 +143,23 @@ func (x *planes) upstreams(p *admit.Policy) (ups map[string]Upstream, unmeasured
 			if d.Auto {
 				slots = d.Most
 			}
-			ups[d.Name] = Upstream{Slots: slots, First: t.First, PerInput: t.PerInput, PerOutput: t.PerOutput, Noise: unknownNoise}
+			u := Upstream{Slots: slots, First: t.First, PerInput: t.PerInput, PerOutput: t.PerOutput, Noise: unknownNoise}
+			if site := x.sites[d.Name]; measured {
+				u.slower(site.crowd)
+			}
+			ups[d.Name] = u
 		}
 	}
 	return ups, unmeasured
 }
+
+// slower makes an upstream with the times of a plane depend on its calls at once.
+func (u *Upstream) slower(c crowd) {
+	u.First, u.PerInput, u.PerOutput = stretched(u.First, c.alone), stretched(u.PerInput, c.alone), stretched(u.PerOutput, c.alone)
+	u.Slowdown = c.each / c.alone * float64(u.Slots-1)
+}
+
+func stretched(d time.Duration, x float64) time.Duration { return time.Duration(float64(d) * x) }
 
 // unknownNoise is the sigma of calls of which nothing like them was seen.
 const unknownNoise = 0.25
@@ -130,13 +174,15 @@ func (x *planes) learnt(p *admit.Policy) {
 	}
 }
 
-// luck is how many times the mean a telling call took.
-func luckOf(u *Upstream, s *Seen) Luck {
+// luckOf is how many times the mean a telling call took, if it had so many others
+// beside it.
+func luckOf(u *Upstream, s *Seen, others float64) Luck {
 	a := Arrival{Input: s.Input, Output: s.Output}
-	l := Luck{Total: s.service().Seconds() / max(u.mean(&a), float64(time.Microsecond)/1e9)}
+	hurry := 1 + u.Slowdown*others/float64(max(u.Slots-1, 1))
+	l := Luck{Total: s.service().Seconds() / max(u.mean(&a)*hurry, 1e-6)}
 	l.First = l.Total
 	if s.Stream && s.First > s.Waited {
-		l.First = (s.First - s.Waited).Seconds() / max((u.First+u.PerInput*time.Duration(s.Input)).Seconds(), 1e-6)
+		l.First = (s.First - s.Waited).Seconds() / max((u.First+u.PerInput*time.Duration(s.Input)).Seconds()*hurry, 1e-6)
 	}
 	return l
 }

@@ -16,9 +16,9 @@ const leadGroup = "(lead)" // no name of a tenant
 // luck that its call had. What is not known of one, because it was refused, is
 // taken from one like it that was answered. Retries are left out, for simulated
 // callers make theirs, as often as those of the tenant did.
-func play(seen []Seen, ups map[string]Upstream, from, to time.Duration, seed uint64, rest func(step int) error) ([]Arrival, error) {
+func play(seen []Seen, others []float64, ups map[string]Upstream, from, to time.Duration, seed uint64, rest func(step int) error) ([]Arrival, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x5ee4))
-	known := newDonors(seen, ups)
+	known := newDonors(seen, others, ups)
 	again := returns(seen)
 	list := make([]Arrival, 0, len(seen))
 	for i := range seen {
@@ -37,7 +37,7 @@ func play(seen []Seen, ups map[string]Upstream, from, to time.Duration, seed uin
 			a.Group = leadGroup
 		}
 		if u, ok := ups[s.Deployment]; ok && s.telling() {
-			a.Output, a.Luck = s.Output, luckOf(&u, s)
+			a.Output, a.Luck = s.Output, luckOf(&u, s, others[i])
 		} else {
 			a.Output, a.Luck = known.like(s, rng)
 		}
@@ -77,7 +77,7 @@ type donor struct {
 // in order of time.
 type donors map[guessKey][]donor
 
-func newDonors(seen []Seen, ups map[string]Upstream) donors {
+func newDonors(seen []Seen, others []float64, ups map[string]Upstream) donors {
 	d := donors{}
 	for i := range seen {
 		s := &seen[i]
@@ -85,7 +85,7 @@ func newDonors(seen []Seen, ups map[string]Upstream) donors {
 		if !ok || !s.telling() {
 			continue
 		}
-		x := donor{s.At, s.Input, s.Output, luckOf(&u, s)}
+		x := donor{s.At, s.Input, s.Output, luckOf(&u, s, others[i])}
 		for _, k := range [...]guessKey{{s.Tenant, s.Model}, {"", s.Model}} {
 			d[k] = append(d[k], x)
 		}
@@ -188,25 +188,4 @@ func (c *coming) manners(s *Seen, rng *rand.Rand) *Manners {
 		*m = &Manners{Retries: n, Patient: patient}
 	}
 	return *m
-}
-
-// atOnce is the most calls that a deployment had at once.
-func atOnce(seen []Seen, deployment string) (most int) {
-	type step struct {
-		at time.Duration
-		by int
-	}
-	var steps []step
-	for i := range seen {
-		if s := &seen[i]; s.Deployment == deployment && s.Sent > 0 && s.Total > s.Waited {
-			steps = append(steps, step{s.At + s.Waited, 1}, step{s.At + s.Total, -1})
-		}
-	}
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
-	n := 0
-	for _, x := range steps {
-		n += x.by
-		most = max(most, n)
-	}
-	return most
 }

@@ -63,7 +63,7 @@ func (w *WhatIf) Run() (*Forecast, error) {
 	f.Measured = measured(w.Seen, f.From, f.To)
 	w.warn(f, now, then, x)
 	ups, _ := x.upstreams(now)
-	list, err := play(w.Seen, ups, f.From, f.To, w.Seed, w.rest)
+	list, err := play(w.Seen, x.others, ups, f.From, f.To, w.Seed, w.rest)
 	if err != nil {
 		return nil, err
 	}
@@ -252,13 +252,15 @@ func (w *WhatIf) warnModels(tell func(string, ...any), now, then *admit.Policy, 
 		for j := range m.Deployments {
 			d := &m.Deployments[j]
 			old := before[d.Name]
-			if old == nil || x.sites[d.Name].calls < enoughCalls {
+			if site := x.sites[d.Name]; old == nil || site == nil || site.calls < enoughCalls {
 				tell("%s of %s: too few calls were measured there; its times are taken from the other deployments, or from prior", d.Name, m.Name)
 			}
-			if old != nil && d.Concurrency > old.Concurrency {
-				if most := atOnce(w.Seen, d.Name); d.Concurrency > most {
-					tell("%s of %s had at most %d calls at once: with more, its upstream may be slower than the simulation knows", d.Name, m.Name, most)
-				}
+			switch {
+			case old == nil || d.Concurrency == old.Concurrency:
+			case d.Concurrency > x.sites[d.Name].most:
+				tell("%s of %s had at most %d calls at once: with more, its upstream may be slower than the simulation knows", d.Name, m.Name, x.sites[d.Name].most)
+			case x.sites[d.Name].spread < leastSpread:
+				tell("%s of %s always had about as many calls at once: how its times change with their number is not known, and they are taken as they were", d.Name, m.Name)
 			}
 		}
 		if p, ok := priors[m.Name]; ok && !reflect.DeepEqual(p, m.Prior) && x.pools[m.Name].calls >= enoughCalls {

@@ -90,9 +90,9 @@ tenants:
 	return c
 }
 
-// crowd makes requests of two tenants: busy streams with short deadlines and comes
+// throng makes requests of two tenants: busy streams with short deadlines and comes
 // back when refused, calm does neither and asks longer things.
-func crowd(rate float64, length time.Duration, seed uint64) []Arrival {
+func throng(rate float64, length time.Duration, seed uint64) []Arrival {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var list []Arrival
 	for at := 0.0; ; {
@@ -115,13 +115,17 @@ func crowd(rate float64, length time.Duration, seed uint64) []Arrival {
 // remember.
 func really(t testing.TB, c *config.Config, list []Arrival, from, to time.Duration) (Fate, []Seen) {
 	t.Helper()
+	return reallyOn(t, Upstream{Slots: 64, First: 100 * time.Millisecond, PerInput: 200 * time.Microsecond, PerOutput: 15 * time.Millisecond, Noise: 0.3}, c, list, from, to)
+}
+
+func reallyOn(t testing.TB, up Upstream, c *config.Config, list []Arrival, from, to time.Duration) (Fate, []Seen) {
+	t.Helper()
 	for i := range list {
 		if list[i].Group = ""; list[i].At < from || list[i].At >= to {
 			list[i].Group = leadGroup
 		}
 	}
 	p := PolicyOf(c)
-	up := Upstream{Slots: 64, First: 100 * time.Millisecond, PerInput: 200 * time.Microsecond, PerOutput: 15 * time.Millisecond, Noise: 0.3}
 	r, err := newRun(World{Policy: p, Upstreams: map[string]Upstream{p.Models[0].Deployments[0].Name: up}, Seed: 7}, &played{list: list})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +162,7 @@ func TestWhatIfComesTrue(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := shop(t, c.slots, c.model, c.more), shop(t, c.thenSlots, c.thenModel, c.thenMore)
-			list := crowd(13, length, 3)
+			list := throng(13, length, 3)
 			was, seen := really(t, a, list, from, length)
 			came, _ := really(t, b, list, from, length)
 			w := WhatIf{Now: a, Then: b, Seen: seen, End: length, Asked: length - from, Seed: 1}
@@ -173,6 +177,43 @@ func TestWhatIfComesTrue(t *testing.T) {
 				t.Errorf("the setting makes no difference: %+v, %+v", f.Now, f.Then)
 			}
 		})
+	}
+}
+
+// TestWhatIfOfBatches: on an upstream whose calls slow each other down fewer slots
+// do not cost what they would with the times of today. It is learnt from what
+// was seen, and nothing is learnt where it is not so.
+func TestWhatIfOfBatches(t *testing.T) {
+	const length, from = 4 * time.Minute, time.Minute
+	up := Upstream{Slots: 24, First: 50 * time.Millisecond, PerInput: 100 * time.Microsecond, PerOutput: 8 * time.Millisecond, Noise: 0.3, Slowdown: 2}
+	a, b := shop(t, 24, "", ""), shop(t, 10, "", "")
+	list := throng(13, length, 3)
+	_, seen := reallyOn(t, up, a, list, from, length)
+	came, _ := reallyOn(t, up, b, list, from, length)
+	w := WhatIf{Now: a, Then: b, Seen: seen, End: length, Asked: length - from, Seed: 1}
+	f, err := w.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := 100 * float64(f.Then.OnTime-came.OnTime) / float64(came.Offered); math.Abs(d) > 2 {
+		t.Errorf("%d are on time, really %d: %+.1f points", f.Then.OnTime, came.OnTime, d)
+	}
+	x, err := measure(PolicyOf(a), seen, w.rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ups, _ := x.upstreams(PolicyOf(a))
+	if u := ups["up/chat"]; math.Abs(u.Slowdown-2) > 0.5 {
+		t.Errorf("the slowdown is %v, really 2", u.Slowdown)
+	}
+	up.Slowdown = 0
+	_, seen = reallyOn(t, up, a, list, from, length)
+	if x, err = measure(PolicyOf(a), seen, w.rest); err != nil {
+		t.Fatal(err)
+	}
+	ups, _ = x.upstreams(PolicyOf(a))
+	if u := ups["up/chat"]; u.Slowdown != 0 {
+		t.Errorf("the slowdown is %v, really 0", u.Slowdown)
 	}
 }
 
@@ -208,7 +249,7 @@ var errEnough = errors.New("enough")
 // TestWhatIfEnds when it is told to.
 func TestWhatIfEnds(t *testing.T) {
 	c := shop(t, 12, "", "")
-	_, seen := really(t, c, crowd(13, time.Minute, 3), 0, time.Minute)
+	_, seen := really(t, c, throng(13, time.Minute, 3), 0, time.Minute)
 	calls := 0
 	w := WhatIf{Now: c, Then: c, Seen: seen, End: time.Minute, Asked: time.Minute, Interrupt: func() error {
 		if calls++; calls > 3 {
@@ -225,7 +266,7 @@ func TestWhatIfEnds(t *testing.T) {
 func TestWhatIfWarns(t *testing.T) {
 	const length = 4 * time.Minute
 	now := shop(t, 12, "", "")
-	_, plain := really(t, now, crowd(5, length, 3), time.Minute, length)
+	_, plain := really(t, now, throng(5, length, 3), time.Minute, length)
 	every := func(n int, change func(*Seen)) []Seen {
 		list := slices.Clone(plain)
 		for i := range list {
@@ -281,7 +322,7 @@ func TestWhatIfWarns(t *testing.T) {
 
 func BenchmarkWhatIf(b *testing.B) {
 	c := shop(b, 100, "", "")
-	_, seen := really(b, c, crowd(100, 5*time.Minute, 3), 0, 5*time.Minute)
+	_, seen := really(b, c, throng(100, 5*time.Minute, 3), 0, 5*time.Minute)
 	w := WhatIf{Now: c, Then: c, Seen: seen, End: 5 * time.Minute, Asked: 5 * time.Minute}
 	b.ReportAllocs()
 	for b.Loop() {
