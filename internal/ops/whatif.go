@@ -135,9 +135,16 @@ func (s *Surface) whatIf(w http.ResponseWriter, r *http.Request, _ identity) err
 		return &problem{status: http.StatusServiceUnavailable, detail: "the simulation took longer than " + forecastTime.String(), place: "minutes", remedy: "ask about fewer minutes, or when the machine has less to do", retry: forecastTime}
 	case err != nil:
 		return err
+	case out.Requests == 0:
+		return noTraffic
 	}
 	out.Took = time.Since(began).Milliseconds()
 	return writeJSON(w, out)
+}
+
+var noTraffic = &problem{
+	status: http.StatusConflict, place: "minutes", detail: "no requests were made in that time",
+	remedy: "ask about more minutes, at most 10, or try settings on a trace with spillway sim",
 }
 
 // question gathers what the simulation needs.
@@ -153,7 +160,7 @@ func (s *Surface) question(ask *WhatIfAsk, span time.Duration) (*Question, error
 	}
 	q := &Question{Now: now, Then: then, Each: map[string]*config.Config{}, Span: span}
 	if q.Traffic, q.End = s.gateway.Traffic(span + leadSpan); len(q.Traffic) == 0 {
-		return nil, &problem{status: http.StatusConflict, detail: "no requests were made in the last minutes", remedy: "ask when there is traffic, or try settings on a trace with spillway sim"}
+		return nil, noTraffic
 	}
 	if len(ask.Set) > forecastEach {
 		return q, nil

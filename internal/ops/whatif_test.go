@@ -114,6 +114,10 @@ func TestWhatIfFaults(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d at %s", name, w.Code, w.Body, tt.status, tt.place)
 		}
 	}
+	s.answer = func(*Question) (*WhatIf, error) { return &WhatIf{}, nil } // all of them came before the span
+	if w := r.whatIf(`{"minutes":1}`); w.Code != http.StatusConflict {
+		t.Errorf("without traffic in the span: %d %s", w.Code, w.Body)
+	}
 	silent := setup(t, guarded, true)
 	silent.surface.forecaster = r.surface.forecaster
 	if w := silent.whatIf(`{}`); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "no requests") {
@@ -128,7 +132,7 @@ func TestOneWhatIfAtATime(t *testing.T) {
 	s := &seer{answer: func(*Question) (*WhatIf, error) {
 		asked <- struct{}{}
 		<-finish
-		return &WhatIf{}, nil
+		return &WhatIf{Requests: 1}, nil
 	}}
 	r := guess(t, s)
 	first := make(chan int)

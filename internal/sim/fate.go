@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
@@ -26,11 +27,15 @@ type Fate struct {
 func (c *counts) fate(span time.Duration) Fate {
 	return Fate{
 		Offered: c.offered, Served: c.answers, OnTime: c.requests[endOnTime], Refused: c.requests[endRefused] + c.requests[endExpired],
-		Degraded: c.degraded, Late: c.requests[endLate], Goodput: float64(c.requests[endOnTime]) / max(span.Seconds(), 1e-3),
-		WaitP50: c.answered.quantile(0.5), WaitP99: c.answered.quantile(0.99), FirstP50: c.first.quantile(0.5), FirstP99: c.first.quantile(0.99),
+		Degraded: c.degraded, Late: c.requests[endLate], Goodput: thousandths(float64(c.requests[endOnTime]) / max(span.Seconds(), 1e-3)),
+		WaitP50: thousandths(c.answered.quantile(0.5)), WaitP99: thousandths(c.answered.quantile(0.99)),
+		FirstP50: thousandths(c.first.quantile(0.5)), FirstP99: thousandths(c.first.quantile(0.99)),
 		Cost: float64(c.cost) / 1e6,
 	}
 }
+
+// thousandths leaves out digits that mean nothing.
+func thousandths(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 
 // fates are those of all that counts, of its classes and of its tenants.
 type fates struct {

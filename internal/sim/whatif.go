@@ -257,8 +257,8 @@ func (w *WhatIf) warnModels(tell func(string, ...any), now, then *admit.Policy, 
 			}
 			switch {
 			case old == nil || d.Concurrency == old.Concurrency:
-			case d.Concurrency > x.sites[d.Name].most:
-				tell("%s of %s had at most %d calls at once: with more, its upstream may be slower than the simulation knows", d.Name, m.Name, x.sites[d.Name].most)
+			case d.Concurrency > min(x.sites[d.Name].most, old.Concurrency):
+				tell("%s of %s had at most %d calls at once: with more, its upstream may be slower than the simulation knows", d.Name, m.Name, min(x.sites[d.Name].most, old.Concurrency))
 			case x.sites[d.Name].spread < leastSpread:
 				tell("%s of %s always had about as many calls at once: how its times change with their number is not known, and they are taken as they were", d.Name, m.Name)
 			}
