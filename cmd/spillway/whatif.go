@@ -1,43 +1,17 @@
 package main
 
 import (
-	"os"
 	"strconv"
 	"time"
 
-	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/gateway"
 	"github.com/spillway-llm/spillway/internal/ops"
 	"github.com/spillway-llm/spillway/internal/sim"
 )
 
-// forecaster joins the gateway's memory of its traffic and the simulator, which
-// do not know each other.
-func (c *serveCmd) forecaster(g *gateway.Gateway) *ops.Forecaster {
-	return &ops.Forecaster{
-		Propose: func(set config.Overlay) (*config.Config, error) {
-			if len(set) == 0 {
-				return g.Config(), nil
-			}
-			next, _, err := config.Overlay(nil).With(set)
-			if err != nil {
-				return nil, err
-			}
-			file, name := []byte(embedded), "the embedded default"
-			if c.Config != "" {
-				name = c.Config
-				if file, err = os.ReadFile(name); err != nil {
-					return nil, err
-				}
-			}
-			return next.Apply(name, file, os.LookupEnv)
-		},
-		Forecast: forecast,
-	}
-}
-
-// forecast plays the traffic to the simulator.
+// forecast joins the gateway's memory of its traffic and the simulator, which do
+// not know each other.
 func forecast(q *ops.Question) (*ops.WhatIf, error) {
 	seen := make([]sim.Seen, 0, len(q.Traffic))
 	first := q.Traffic[0].At

@@ -124,6 +124,10 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 func (g *Gateway) Apply(c *config.Config) error {
 	g.applying.Lock()
 	defer g.applying.Unlock()
+	return g.applyLocked(c)
+}
+
+func (g *Gateway) applyLocked(c *config.Config) error {
 	old := g.state.Load()
 	s, err := g.prepare(c)
 	if err != nil {
@@ -148,7 +152,12 @@ func (g *Gateway) holds(c *config.Config) {
 	}
 	if at := c.PolicyHolds(time.Now()); !at.IsZero() {
 		g.midnight = time.AfterFunc(time.Until(at), func() {
-			if err := g.Apply(c); err != nil {
+			g.applying.Lock()
+			defer g.applying.Unlock()
+			if g.Config() != c { // another came first while this waited, and has a timer of its own
+				return
+			}
+			if err := g.applyLocked(c); err != nil {
 				g.log.Slog().Warn("apply the configuration again", "error", err.Error())
 			}
 		})
@@ -157,6 +166,13 @@ func (g *Gateway) holds(c *config.Config) {
 
 // Reloaded counts a reading of the configuration file.
 func (g *Gateway) Reloaded(err error) { g.metrics.Reloaded(time.Now(), err) }
+
+// Changed counts a change of settings that an operator asked for.
+func (g *Gateway) Changed(result telemetry.Changed) { g.metrics.Changed(result) }
+
+// ChangesAside tells whether earlier changes of settings do not count, because the
+// file does not fit them.
+func (g *Gateway) ChangesAside(aside bool) { g.metrics.ChangesAside(aside) }
 
 func (g *Gateway) use(s *state) {
 	g.state.Store(s)

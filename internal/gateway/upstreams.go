@@ -21,6 +21,7 @@ type UpstreamReport struct {
 	Reserve     bool             `json:"reserve,omitempty"`
 	Concurrency int              `json:"concurrency"`           // configured or learnt
 	Learnt      bool             `json:"concurrency_is_learnt"` //
+	State       string           `json:"state"`                 // enabled, drained or disabled, as configured
 	Usable      int              `json:"usable"`                // of it, what the breaker leaves
 	Running     int              `json:"running"`
 	Advice      int              `json:"useful_concurrency,omitempty"` // that the limits can feed, with headroom
@@ -87,7 +88,7 @@ func (g *Gateway) Upstreams() []UpstreamReport {
 		c := places[d.Name]
 		u := UpstreamReport{
 			Name: d.Name, Model: d.Model, Provider: c.Provider, Region: c.Region, Precision: c.Precision, Tier: d.Tier, Reserve: d.Reserve,
-			Concurrency: d.Slots, Learnt: d.Auto, Usable: d.Calls, Running: d.Running, Advice: d.Concurrency, Speed: d.Ratio,
+			Concurrency: d.Slots, Learnt: d.Auto, State: c.State.String(), Usable: d.Calls, Running: d.Running, Advice: d.Concurrency, Speed: d.Ratio,
 			First: timesOf(d.First), Total: timesOf(d.Total),
 			Breaker: BreakerReport{State: d.State.String(), Reason: d.Why.String(), Share: d.Share, Step: d.Step, Until: clock.future(d.Opens), Warned: d.Warned},
 			Sent:    d.Tally.Sent, Good: d.Tally.Good, Left: d.Tally.Left, Faults: map[string]int64{},
@@ -139,6 +140,9 @@ func (g *Gateway) upstreamStates() []telemetry.UpstreamState {
 			Slots: d.Slots, Usable: d.Calls, Running: d.Running, State: d.State.String(), Share: d.Share, Step: d.Step,
 			Ratio: d.Ratio, Sent: d.Tally.Sent, Good: d.Tally.Good, Limited: d.Tally.Faults[admit.Throttled], Faults: map[string]int64{},
 			Input: d.Tally.Input, Output: d.Tally.Output, Cost: d.Tally.Cost,
+		}
+		if c.State == config.Drained {
+			u.Slots = 0 // out of use on purpose: nothing is missing
 		}
 		for f, n := range d.Tally.Faults {
 			if f > 0 {

@@ -25,8 +25,11 @@ type Options struct {
 	// only then anybody may look.
 	Loopback bool
 	Log      *slog.Logger
-	// Forecaster answers what would have come of other settings; nil cannot.
-	Forecaster *Forecaster
+	// Settings are the file and what is changed beside it. Nil lets nothing be changed.
+	Settings *Settings
+	// Forecast works out what would have come of other settings; nil cannot. The
+	// simulator is above this package, so whoever makes the surface gives it.
+	Forecast Forecast
 }
 
 // Surface is the handler of the listener for operators. It is safe for
@@ -35,17 +38,18 @@ type Surface struct {
 	gateway  *gateway.Gateway
 	loopback bool
 	log      *slog.Logger
+	settings *Settings
 	sessions *sessions
 	failures *failures
 	mux      *http.ServeMux
 
-	forecaster  *Forecaster
+	forecast    Forecast
 	forecasting sync.Mutex // one at a time
 }
 
 // New makes the surface of a gateway.
 func New(g *gateway.Gateway, o Options) *Surface {
-	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, sessions: newSessions(), failures: newFailures(), mux: http.NewServeMux(), forecaster: o.Forecaster}
+	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, settings: o.Settings, sessions: newSessions(), failures: newFailures(), mux: http.NewServeMux(), forecast: o.Forecast}
 	for _, r := range s.routes() {
 		s.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, q *http.Request) { s.serve(w, q, r) })
 	}
@@ -85,6 +89,18 @@ func (s *Surface) routes() []route {
 		{"GET /admin/v1/session", toLook, s.whoAmI},
 		{"DELETE /admin/v1/session", toLook, s.logOut},
 		{"GET /admin/v1/upstreams", toLook, s.upstreams},
+		{"POST /admin/v1/upstreams/{name}", toChange, s.changeUpstream},
+		{"GET /admin/v1/settings", toLook, s.listSettings},
+		{"GET /admin/v1/changes", toLook, s.listChanges},
+		{"POST /admin/v1/changes", toChange, s.changeSettings},
+		{"POST /admin/v1/changes/{id}/revert", toChange, s.revertChange},
+		{"POST /admin/v1/reload", toChange, s.reload},
+		{"GET /admin/v1/tenants", toLook, s.listTenants},
+		{"PUT /admin/v1/tenants/{name}", toChange, s.putTenant},
+		{"DELETE /admin/v1/tenants/{name}", toChange, s.deleteTenant},
+		{"POST /admin/v1/tenants/{name}/keys", toChange, s.createKey},
+		{"POST /admin/v1/tenants/{name}/keys/{key}/rotate", toChange, s.rotateKey},
+		{"DELETE /admin/v1/tenants/{name}/keys/{key}", toChange, s.revokeKey},
 		{"GET /admin/v1/refusals", toLook, s.refusals},
 		{"POST /admin/v1/explain", toLook, s.explain},
 		{"POST /admin/v1/whatif", toLook, s.whatIf},

@@ -3,13 +3,8 @@ package ops
 import (
 	"context"
 	"errors"
-	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/gateway"
@@ -68,17 +63,11 @@ type TenantOutcomes struct {
 	Then   Outcome `json:"then"`
 }
 
-// Forecaster works out what would have come of other settings. This package
-// knows no simulator: whoever makes the surface gives one.
-type Forecaster struct {
-	// Propose is the configuration in force with further settings, checked; none
-	// give the one in force. config.Problems name the settings that are at fault.
-	Propose func(set config.Overlay) (*config.Config, error)
-	// Forecast simulates. It calls Question.Pause often, and ends with its error.
-	Forecast func(*Question) (*WhatIf, error)
-}
+// Forecast simulates both configurations of a question. It calls Pause often, and
+// ends with its error.
+type Forecast func(*Question) (*WhatIf, error)
 
-// Question is what a Forecaster is asked.
+// Question is what a Forecast is asked.
 type Question struct {
 	Now, Then *config.Config
 	Each      map[string]*config.Config // with one of the settings alone, by its path; those that do not stand alone are missing
@@ -99,11 +88,9 @@ const (
 // whatIf tries settings on the traffic of the last minutes, for one operator at
 // a time: a simulation takes half a processor from those who are served.
 func (s *Surface) whatIf(w http.ResponseWriter, r *http.Request, _ identity) error {
-	ask := WhatIfAsk{}
-	if body, err := io.ReadAll(r.Body); err != nil {
+	var ask WhatIfAsk
+	if err := read(w, r, &ask, `{"set": {"models.chat.queue.total": 200}, "minutes": 5}`); err != nil {
 		return err
-	} else if err := json.Unmarshal(body, &ask, json.RejectUnknownMembers(true)); err != nil {
-		return bad("body", "this is not a question: "+err.Error(), `send {"set": {"models.chat.queue.total": 200}, "minutes": 5}`)
 	}
 	span := usualSpan
 	if ask.Minutes != 0 {
@@ -112,7 +99,7 @@ func (s *Surface) whatIf(w http.ResponseWriter, r *http.Request, _ identity) err
 	switch {
 	case !(ask.Minutes >= 0) || span <= 0 || span > mostSpan:
 		return bad("minutes", "minutes is not above 0 and at most 10", "leave it out for 5")
-	case s.forecaster == nil:
+	case s.forecast == nil || s.settings == nil:
 		return &problem{status: http.StatusNotImplemented, detail: "there is no simulator here", remedy: "ask a gateway that was started with spillway serve"}
 	case !s.forecasting.TryLock():
 		return &problem{
@@ -124,12 +111,12 @@ func (s *Surface) whatIf(w http.ResponseWriter, r *http.Request, _ identity) err
 	ctx, cancel := context.WithTimeout(r.Context(), forecastTime)
 	defer cancel()
 	began := time.Now()
-	q, err := s.question(&ask, span)
+	q, missing, err := s.question(&ask, span)
 	if err != nil {
 		return err
 	}
 	q.Pause = pauses(ctx)
-	out, err := s.forecaster.Forecast(q)
+	out, err := s.forecast(q)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &problem{status: http.StatusServiceUnavailable, detail: "the simulation took longer than " + forecastTime.String(), place: "minutes", remedy: "ask about fewer minutes, or when the machine has less to do", retry: forecastTime}
@@ -137,6 +124,9 @@ func (s *Surface) whatIf(w http.ResponseWriter, r *http.Request, _ identity) err
 		return err
 	case out.Requests == 0:
 		return noTraffic
+	}
+	for _, path := range missing {
+		out.Warnings = append(out.Warnings, path+" was not changed before, so there is nothing to take back")
 	}
 	out.Took = time.Since(began).Milliseconds()
 	return writeJSON(w, out)
@@ -147,44 +137,34 @@ var noTraffic = &problem{
 	remedy: "ask about more minutes, at most 10, or try settings on a trace with spillway sim",
 }
 
-// question gathers what the simulation needs.
-func (s *Surface) question(ask *WhatIfAsk, span time.Duration) (*Question, error) {
-	f := s.forecaster
-	now, err := f.Propose(nil)
-	if err != nil {
-		return nil, proposal(err)
+// question gathers what the simulation needs. missing are settings that were to
+// be taken back, and were never changed.
+func (s *Surface) question(ask *WhatIfAsk, span time.Duration) (q *Question, missing []string, err error) {
+	name, file, today := s.settings.Today()
+	propose := func(set config.Overlay) (*config.Config, []string, error) {
+		next, missing, err := today.With(set)
+		if err != nil {
+			return nil, nil, err
+		}
+		c, err := next.Apply(name, file, s.settings.Env)
+		return c, missing, err
 	}
-	then, err := f.Propose(ask.Set)
-	if err != nil {
-		return nil, proposal(err)
+	q = &Question{Now: s.gateway.Config(), Each: map[string]*config.Config{}, Span: span}
+	if q.Then, missing, err = propose(ask.Set); err != nil {
+		return nil, nil, problemsOf(err)
 	}
-	q := &Question{Now: now, Then: then, Each: map[string]*config.Config{}, Span: span}
 	if q.Traffic, q.End = s.gateway.Traffic(span + leadSpan); len(q.Traffic) == 0 {
-		return nil, noTraffic
+		return nil, nil, noTraffic
 	}
 	if len(ask.Set) > forecastEach {
-		return q, nil
+		return q, missing, nil
 	}
-	for _, path := range slices.Sorted(maps.Keys(ask.Set)) {
-		if c, err := f.Propose(config.Overlay{path: ask.Set[path]}); err == nil {
+	for path, value := range ask.Set {
+		if c, _, err := propose(config.Overlay{path: value}); err == nil {
 			q.Each[path] = c
 		}
 	}
-	return q, nil
-}
-
-// proposal is a fault of what was proposed.
-func proposal(err error) error {
-	var problems config.Problems
-	if !errors.As(err, &problems) || len(problems) == 0 {
-		return err
-	}
-	first := problems[0]
-	detail := first.What
-	for _, p := range problems[1:] {
-		detail += "; " + p.Path + ": " + p.What
-	}
-	return bad(first.Path, detail, "correct the value, or leave the setting out; docs/configuration.md says what each may be")
+	return q, missing, nil
 }
 
 const (

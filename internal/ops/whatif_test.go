@@ -3,7 +3,6 @@ package ops
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,22 +25,13 @@ type seer struct {
 func guess(t *testing.T, s *seer) *rig {
 	t.Helper()
 	r := setup(t, guarded, true)
-	r.surface = New(r.g, Options{Loopback: true, Log: slog.New(slog.NewTextHandler(r.log, nil)), Forecaster: &Forecaster{
-		Propose: func(set config.Overlay) (*config.Config, error) {
-			next, _, err := config.Overlay(nil).With(set)
-			if err != nil {
-				return nil, err
-			}
-			return next.Apply("test.yaml", []byte(guarded), func(string) (string, bool) { return "", false })
-		},
-		Forecast: func(q *Question) (*WhatIf, error) {
-			s.question = q
-			if s.answer == nil {
-				return &WhatIf{Requests: int64(len(q.Traffic)), Warnings: []string{}}, nil
-			}
-			return s.answer(q)
-		},
-	}})
+	r.surface.forecast = func(q *Question) (*WhatIf, error) {
+		s.question = q
+		if s.answer == nil {
+			return &WhatIf{Requests: int64(len(q.Traffic)), Warnings: []string{}}, nil
+		}
+		return s.answer(q)
+	}
 	r.leaves()
 	return r
 }
@@ -103,10 +93,10 @@ func TestWhatIfFaults(t *testing.T) {
 		"too long":          {`{"minutes":11}`, "minutes", 400},
 		"negative":          {`{"minutes":-1}`, "minutes", 400},
 		"hardly anything":   {`{"minutes":1e-15}`, "minutes", 400},
-		"no such setting":   {`{"set":{"models.chat.queue.totl":7}}`, "models.chat.queue.totl", 400},
-		"a wrong value":     {`{"set":{"models.chat.queue.total":-7}}`, "models.chat.queue.total", 400},
-		"of a wrong kind":   {`{"set":{"models.chat.queue.total":"many"}}`, "models.chat.queue.total", 400},
-		"a model of nobody": {`{"set":{"models.other.queue.total":7}}`, "models.other", 400},
+		"no such setting":   {`{"set":{"models.chat.queue.totl":7}}`, "models.chat.queue.totl", 422},
+		"a wrong value":     {`{"set":{"models.chat.queue.total":-7}}`, "models.chat.queue.total", 422},
+		"of a wrong kind":   {`{"set":{"models.chat.queue.total":"many"}}`, "models.chat.queue.total", 422},
+		"a model of nobody": {`{"set":{"models.other.queue.total":7}}`, "models.other", 422},
 	} {
 		w := r.whatIf(tt.body)
 		var p Problem
@@ -119,7 +109,7 @@ func TestWhatIfFaults(t *testing.T) {
 		t.Errorf("without traffic in the span: %d %s", w.Code, w.Body)
 	}
 	silent := setup(t, guarded, true)
-	silent.surface.forecaster = r.surface.forecaster
+	silent.surface.forecast = r.surface.forecast
 	if w := silent.whatIf(`{}`); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "no requests") {
 		t.Errorf("without traffic: %d %s", w.Code, w.Body)
 	}

@@ -84,8 +84,10 @@ type Deployment struct {
 	Tier int
 	// Reserve puts the deployment behind all tiers.
 	Reserve bool
-	Weight  int // for the balance Weighted. Default 1
-	Price   Price
+	// Off gives it no further calls; those that run go on.
+	Off    bool
+	Weight int // for the balance Weighted. Default 1
+	Price  Price
 	// Quality by the task that a request names, between 0 and 1; "" holds for
 	// tasks not named. Default 0.5.
 	Quality map[string]float64

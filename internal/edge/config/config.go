@@ -130,6 +130,7 @@ func (c *Config) setDefaults() {
 	c.Retry.setDefaults()
 	c.ScaleUp.setDefaults()
 	c.Ledger.setDefaults()
+	c.Admin.setDefaults()
 	c.Log.Level = LevelInfo
 	c.Traces.setDefaults()
 }
@@ -287,6 +288,7 @@ func (c *Config) Restart(old *Config) []string {
 		{"ops", c.Ops != old.Ops},
 		{"limits.headers", c.Limits.Headers != old.Limits.Headers},
 		{"ledger", c.Ledger != old.Ledger},
+		{"admin.directory", c.Admin.Directory != old.Admin.Directory},
 	} {
 		if s.changed {
 			names = append(names, s.name)

@@ -85,6 +85,28 @@ func element(path, name string) string {
 	return path + "[" + name + "]"
 }
 
+// Element is the path of an element of the list at path, by its name.
+func Element(path, name string) string { return element(path, name) }
+
+// Below is the path of a key below path.
+func Below(path, key string) string { return join(path, key) }
+
+// Section is the path of the section that a setting is part of; for what is a
+// section by itself, and for faulty paths, the path.
+func Section(path string) string {
+	l, err := locate(path)
+	if err != nil || len(l.steps) < 2 || l.of.Kind() == reflect.Struct {
+		return path
+	}
+	above := location{of: reflect.TypeFor[Config]()}
+	for i := range l.steps[:len(l.steps)-1] {
+		if above.follow(&l.steps[i]) != nil {
+			return path
+		}
+	}
+	return above.path
+}
+
 // location is what a path leads to, by the types of the configuration.
 type location struct {
 	steps   []step

@@ -72,6 +72,22 @@ func (c *Config) Settings(under string) ([]Setting, error) {
 	return s.list, nil
 }
 
+// SourceOf says who wrote the tenant at a place of Tenants, or with a key that is
+// not below 0 that key of it: the file or a change.
+func (c *Config) SourceOf(tenant, key int) Source {
+	at := index("tenants", tenant)
+	if key >= 0 {
+		at = index(join(at, "keys"), key)
+	}
+	switch change, written := c.origins[at]; {
+	case change:
+		return SourceChange
+	case written:
+		return SourceFile
+	}
+	return SourceDefault
+}
+
 // settingsWalk goes through a configuration. A place has three spellings: at has
 // numbers for elements of lists, as in the file, path has names, pattern neither.
 type settingsWalk struct {

@@ -32,6 +32,7 @@ type instruments struct {
 	attempts       *prometheus.CounterVec
 	wastedSeconds  *prometheus.CounterVec
 	reloads        *prometheus.CounterVec
+	changes        *prometheus.CounterVec
 	depths         *prometheus.HistogramVec
 	predictedWaits *prometheus.HistogramVec
 	realWaits      *prometheus.HistogramVec
@@ -46,6 +47,7 @@ type instruments struct {
 	scaleUps       *prometheus.CounterVec
 	inFlight       prometheus.Gauge
 	lastReload     prometheus.Gauge
+	changesAside   prometheus.Gauge
 
 	costs             *prometheus.CounterVec
 	unpricedRequests  *prometheus.CounterVec
@@ -129,6 +131,7 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			"Time from arrival to the first token passed on, for streamed answers that were degraded, by the kind of their lowest rung.",
 			ttftBuckets, "model", "kind"),
 		reloads: counter("config_reloads_total", "Readings of the configuration, applied or refused.", "result"),
+		changes: counter("settings_changes_total", "Changes of settings that operators asked for, applied, refused or only tried.", "result"),
 		depths: histogram("queue_depth",
 			"Waiting requests of the same model and class, as each request found them on arrival.", depthBuckets, "model", "class"),
 		predictedWaits: histogram("wait_predicted_seconds",
@@ -151,8 +154,9 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			durationBuckets, "deployment", "ok"),
 		firsts: histogram("upstream_first_token_seconds",
 			"Time from dispatch to the first token of an upstream call, for streamed answers.", ttftBuckets, "deployment"),
-		inFlight:   gauge("requests_in_flight", "Requests between arrival and end, waiting ones included."),
-		lastReload: gauge("config_last_success_timestamp_seconds", "When the configuration was last applied, in Unix time."),
+		inFlight:     gauge("requests_in_flight", "Requests between arrival and end, waiting ones included."),
+		lastReload:   gauge("config_last_success_timestamp_seconds", "When the configuration was last applied, in Unix time."),
+		changesAside: gauge("settings_changes_aside", "1 while earlier changes of settings do not fit the configuration file, so that the file alone counts; else 0."),
 	}
 }
 

@@ -213,6 +213,28 @@ func (m *Metrics) Reloaded(now time.Time, err error) {
 	m.lastReload.Set(float64(now.UnixMilli()) / 1000)
 }
 
+// Changed counts a change of settings that somebody asked for.
+func (m *Metrics) Changed(result Changed) { m.changes.WithLabelValues(result.String()).Inc() }
+
+// ChangesAside tells whether earlier changes do not count.
+func (m *Metrics) ChangesAside(aside bool) {
+	m.changesAside.Set(0)
+	if aside {
+		m.changesAside.Set(1)
+	}
+}
+
+// Changed is what became of a change of settings.
+type Changed string
+
+const (
+	ChangeApplied Changed = "applied"
+	ChangeRefused Changed = "refused"
+	ChangeTried   Changed = "tried" // it would be applied
+)
+
+func (c Changed) String() string { return string(c) }
+
 // resolve finds the handles of a request once and leaves them in the Record, so
 // that a reload in between cannot split what belongs together.
 func (m *Metrics) resolve(r *Record) *series {
