@@ -4,7 +4,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GO ?= go
 
-.PHONY: help build demo test test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-money bench-policies update
+.PHONY: help build demo test test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-whatif bench-money bench-policies update
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench-overload: build ## goodput, fairness and priority under overload (about 11
 
 bench-agree: build ## live runs beside the simulator on the same requests (about 5 minutes)
 	$(GO) run ./bench/agree
+
+bench-whatif: build ## what was foretold of a setting beside what came of it (about 10 minutes)
+	$(GO) run ./bench/whatif
 
 bench-money: build ## ledger and budgets while processes fail (about 15 minutes)
 	$(GO) run ./bench/money

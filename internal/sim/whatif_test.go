@@ -102,7 +102,7 @@ func throng(rate float64, length time.Duration, seed uint64) []Arrival {
 		}
 		a := Arrival{
 			At: durationOf(at), Tenant: "busy", Model: "chat", Input: 200 + rng.Int64N(400), Output: 20 + rng.Int64N(60), Stream: true,
-			Deadline: 4 * time.Second, Manners: &Manners{Retries: 2},
+			Deadline: 4 * time.Second, May: admit.MayDegrade, Manners: &Manners{Retries: 2},
 		}
 		if rng.IntN(4) == 0 {
 			a.Tenant, a.Class, a.Input, a.Output, a.Stream, a.Deadline, a.Manners = "calm", admit.Standard, 2*a.Input, 2*a.Output, false, 20*time.Second, &Manners{}
@@ -126,7 +126,7 @@ func reallyOn(t testing.TB, up Upstream, c *config.Config, list []Arrival, from,
 		}
 	}
 	p := PolicyOf(c)
-	r, err := newRun(World{Policy: p, Upstreams: map[string]Upstream{p.Models[0].Deployments[0].Name: up}, Seed: 7}, &played{list: list})
+	r, err := newRun(World{Policy: p, Upstreams: map[string]Upstream{p.Models[0].Deployments[0].Name: up}, Ladders: laddersOf(c), Seed: 7}, &played{list: list})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +158,9 @@ func TestWhatIfComesTrue(t *testing.T) {
 		{"fewer slots", 18, "", "", 10, "", "", func(now, then *Fate) bool { return then.Refused > now.Refused+100 }},
 		{"a short queue", 12, "", "", 12, "queue: {total: 4}", "", func(now, then *Fate) bool { return then.WaitP50 < now.WaitP50/2 }},
 		{"watermarks", 12, "", "", 12, "queue: {low: 200ms, high: 1s}", "", func(now, then *Fate) bool { return then.WaitP99 < now.WaitP99*0.8 }},
+		{"a ladder", 12, "", "", 12, "degrade: [{name: short, max_output_tokens: 30}]", "", func(now, then *Fate) bool { return then.Degraded > 100 }},
+		{"no ladder", 12, "degrade: [{name: short, max_output_tokens: 30}]", "", 12, "", "", func(now, then *Fate) bool { return now.Degraded > 100 && then.Refused > now.Refused }},
+		{"a budget", 12, "", "", 12, "", "budget: {minute: 0.3}", func(now, then *Fate) bool { return then.Cost < now.Cost*0.8 }},
 		{"shorter waits", 12, "", "", 12, "", "classes: {interactive: {max_wait: 500ms}}", func(now, then *Fate) bool { return then.WaitP99 < now.WaitP99 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -232,6 +235,7 @@ func near(t *testing.T, what string, got, want *Fate) {
 	points("on time", got.OnTime, want.OnTime)
 	points("served", got.Served, want.Served)
 	points("refused", got.Refused, want.Refused)
+	points("degraded", got.Degraded, want.Degraded)
 	points("late", got.Late, want.Late)
 	about := func(name string, a, b float64) {
 		if math.Abs(a-b) > max(b/5, 0.05) {
