@@ -214,6 +214,9 @@ func (w *WhatIf) warn(f *Forecast, now, then *admit.Policy, x *planes) {
 	if budgeted(then) {
 		tell("budgets begin empty: what was spent before the window is not known to the simulation")
 	}
+	if slices.ContainsFunc(then.Models, daily) {
+		tell("daily limits of keys begin unused, at midnight")
+	}
 	w.warnModels(tell, now, then, x)
 	w.warnSettings(tell, now)
 }
@@ -227,6 +230,12 @@ func (w *WhatIf) warnSettings(tell func(string, ...any), now *admit.Policy) {
 			tell("%s shows no effect: it is as it was, or nothing that is simulated", path)
 		}
 	}
+}
+
+func daily(m admit.Model) bool {
+	return slices.ContainsFunc(m.Deployments, func(d admit.Deployment) bool {
+		return slices.ContainsFunc(d.Keys, func(k admit.Quota) bool { return k.Daily > 0 })
+	})
 }
 
 // warnModels is what is not known of upstreams.
