@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/telemetry"
 	"github.com/spillway-llm/spillway/internal/gateway"
 	"github.com/spillway-llm/spillway/internal/ops"
@@ -55,7 +56,7 @@ func seenOf(p *gateway.Passed, first int64) sim.Seen {
 	s.NoRetry, s.RetryAfter, s.Degraded = p.Marks.Has(gateway.MarkNoRetry), ofSeconds(p.RetryAfter), p.Rungs != 0
 	s.Sent, s.Deployment, s.Output, s.Cost = int(p.Sent), p.Deployment, int64(p.Output), p.Cost
 	s.Waited, s.First, s.Total = ofSeconds(p.Waited), ofSeconds(p.First), ofSeconds(p.Total)
-	s.Came = came[p.Outcome]
+	s.Came, s.Down = came[p.Outcome], p.Stage == admit.StageCapacity
 	return s
 }
 

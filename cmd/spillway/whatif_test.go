@@ -30,7 +30,7 @@ func steady(tenant string, end time.Time) (list []gateway.Passed) {
 	for i := range 480 {
 		list = append(list, gateway.Passed{
 			At: end.Add(-4*time.Minute + time.Duration(i)*time.Second/2).UnixNano(), Tenant: tenant, Model: "chat", Input: 100, Deadline: 30, Class: admit.Interactive,
-			Marks: gateway.MarkTold | gateway.MarkEnded | gateway.MarkKnown, Outcome: telemetry.Answered, Sent: 1, Deployment: "gpu", Output: 50, Total: 0.98, Cost: 1000,
+			Marks: gateway.MarkTold | gateway.MarkEnded, Outcome: telemetry.Answered, Sent: 1, Deployment: "gpu", Output: 50, Total: 0.98, Cost: 1000,
 		})
 	}
 	return list

@@ -23,8 +23,6 @@ const (
 	MarkStream  Marks = 1 << iota
 	MarkTold          // the caller named the deadline; else it is the class's
 	MarkTurn          // it begins a turn of its session
-	MarkRecent        // an answer from before was at hand
-	MarkKnown         // the tokens are the upstream's figures
 	MarkCounts        // the caller marks its attempts, as the official SDKs do
 	MarkNoRetry       // refused, and told not to come back
 	MarkEnded         // it is known what came of it
@@ -133,9 +131,6 @@ func (t *traffic) end(n int64, r *telemetry.Record, sent int) {
 	}
 	p := &(*t.chunk(n))[n%trafficChunk]
 	p.Marks |= MarkEnded
-	if r.TokensKnown {
-		p.Marks |= MarkKnown
-	}
 	if d.Verdict == admit.Reject && d.NoRetry {
 		p.Marks |= MarkNoRetry
 	}
@@ -185,7 +180,7 @@ func (x *exchange) noticed(r *admit.Request) {
 		Input: tokens32(r.Input), MaxOutput: tokens32(r.MaxOutput), Deadline: seconds32(x.record.Deadline), Class: r.Class, May: r.May,
 		Attempt: uint8(min(max(r.Attempt, 0), math.MaxUint8)), Stage: x.decision.Stage,
 	}
-	p.Marks = mark(r.Stream, MarkStream) | mark(!x.explicit.IsZero(), MarkTold) | mark(r.Turn, MarkTurn) | mark(r.Recent, MarkRecent) |
+	p.Marks = mark(r.Stream, MarkStream) | mark(!x.explicit.IsZero(), MarkTold) | mark(r.Turn, MarkTurn) |
 		mark(len(x.r.Header["X-Stainless-Retry-Count"]) > 0, MarkCounts)
 	x.number = x.g.passed.begin(&p)
 	x.offered = true

@@ -27,6 +27,7 @@ type Seen struct {
 	Turn      bool
 
 	Came       Came
+	Down       bool          // nothing upstream could be used
 	NoRetry    bool          // it was refused and told not to come back
 	RetryAfter time.Duration // it was refused and told to wait
 	Degraded   bool          // not served as it was asked

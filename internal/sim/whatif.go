@@ -185,7 +185,7 @@ func (w *WhatIf) warn(f *Forecast, now, then *admit.Policy, x *planes) {
 		switch {
 		case s.Attempt > 0:
 			retries++
-		case s.Came == CameFailure:
+		case s.Came == CameFailure || s.Down:
 			failed++
 		case s.Came == CameNothing:
 			open++
@@ -206,7 +206,7 @@ func (w *WhatIf) warn(f *Forecast, now, then *admit.Policy, x *planes) {
 		tell("%d retries of callers are not played as they came: simulated callers come back as often as each tenant's did, after the time they are told", retries)
 	}
 	if 100*failed > offered {
-		tell("%d requests failed upstream: simulated upstreams do not fail, and have no limits of their own", failed)
+		tell("%d requests failed upstream, or nothing there could be used: simulated upstreams do not fail, and have no limits of their own", failed)
 	}
 	if recalled > 0 {
 		tell("%d requests were given an answer from before: the simulation has none, and sends them upstream", recalled)

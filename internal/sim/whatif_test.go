@@ -292,6 +292,7 @@ func TestWhatIfWarns(t *testing.T) {
 		{"what is not over", now, every(20, func(s *Seen) { s.Came = CameNothing }), "have not ended yet"},
 		{"retries", now, every(20, func(s *Seen) { s.Attempt = 1 }), "retries of callers are not played as they came"},
 		{"failures", now, every(20, func(s *Seen) { s.Came = CameFailure }), "failed upstream"},
+		{"an outage", now, every(20, func(s *Seen) { s.Came, s.Down = CameRefusal, true }), "nothing there could be used"},
 		{"old answers", now, every(20, func(s *Seen) { s.Sent, s.Deployment = 0, "" }), "an answer from before"},
 		{"more at once than ever", shop(t, 50, "", ""), plain, "with more, its upstream may be slower"},
 		{"a budget", shop(t, 12, "", "budget: {day: 5}"), plain, "budgets begin empty"},
