@@ -151,16 +151,20 @@ func (g *Gateway) holds(c *config.Config) {
 		g.midnight = nil
 	}
 	if at := c.PolicyHolds(time.Now()); !at.IsZero() {
-		g.midnight = time.AfterFunc(time.Until(at), func() {
-			g.applying.Lock()
-			defer g.applying.Unlock()
-			if g.Config() != c { // another came first while this waited, and has a timer of its own
-				return
-			}
-			if err := g.applyLocked(c); err != nil {
-				g.log.Slog().Warn("apply the configuration again", "error", err.Error())
-			}
-		})
+		g.midnight = time.AfterFunc(time.Until(at), func() { g.again(c) })
+	}
+}
+
+// again applies a configuration that is in force. One that is not any more has been
+// replaced while this waited for its turn, and the one after it has a timer of its own.
+func (g *Gateway) again(c *config.Config) {
+	g.applying.Lock()
+	defer g.applying.Unlock()
+	if g.Config() != c {
+		return
+	}
+	if err := g.applyLocked(c); err != nil {
+		g.log.Slog().Warn("apply the configuration again", "error", err.Error())
 	}
 }
 

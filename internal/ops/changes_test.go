@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
 )
 
 func now() time.Time { return time.Now() }
@@ -185,6 +187,10 @@ func TestTenantsAndKeys(t *testing.T) {
 		if k.Used == nil || k.Ended != ended || (k.Source == "file") != file || (k.Until != nil) != until || len(k.Hash) > 25 {
 			t.Errorf("%+v", k)
 		}
+	}
+	r.do(200, "DELETE", "/admin/v1/tenants/shop/keys/"+config.HashKey("canary-tenant-key")[:17], "", nil)
+	if known("canary-tenant-key") {
+		t.Error("a key of the file is revoked too")
 	}
 	r.do(409, "DELETE", "/admin/v1/tenants/shop", "", nil) // it stands in the file
 	r.do(200, "DELETE", "/admin/v1/tenants/new", "", nil)

@@ -134,6 +134,9 @@ func (w walker) graft(n ast.Node, v reflect.Value, path string) ast.Node {
 		n, g.used = g.value, true
 		w.grafting.trail = append(w.grafting.trail, trace{path, g.path, true})
 	}
+	if _, key := v.Addr().Interface().(*Key); key && len(g.below) > 0 && n != nil && kindOf(n) == "text" {
+		n = mappingOf(keyed{"hash", n}) // it was written as its hash alone
+	}
 	if n == nil && len(g.below) > 0 {
 		switch v.Kind() {
 		case reflect.Struct, reflect.Map:

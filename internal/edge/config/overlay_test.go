@@ -173,6 +173,21 @@ func TestAChangeIsNeverLost(t *testing.T) {
 	}
 }
 
+// A key that is written as its hash alone has an end too.
+func TestEndOfAPlainKey(t *testing.T) {
+	c, err := apply(t, aliased, set("tenants[shop].keys[2c26b46b68ff].until", `"2026-01-01T00:00:00Z"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if _, _, ok := c.Keys().Lookup(before, "foo"); !ok {
+		t.Error("it is no key before its end")
+	}
+	if _, _, ok := c.Keys().Lookup(after, "foo"); ok {
+		t.Error("it is a key after its end")
+	}
+}
+
 // A file without models or tenants means some; they can be changed too.
 func TestChangesOfWhatIsNotWritten(t *testing.T) {
 	const file = "providers: {up: {base_url: http://h/v1}}"
