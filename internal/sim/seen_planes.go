@@ -89,7 +89,7 @@ func measure(p *admit.Policy, seen []Seen, rest func(step int) error) (*planes, 
 
 // crowds finds how the times of each deployment change with its calls at once.
 func (x *planes) crowds(p *admit.Policy, seen []Seen, rest func(step int) error) error {
-	ups, _ := x.upstreams(p)
+	ups := x.upstreams(p)
 	for name, site := range x.sites {
 		b := newBeside(seen, name)
 		site.most = b.most()
@@ -129,16 +129,13 @@ func (x *planes) of(m *admit.Model, deployment string) (prior admit.Prior, measu
 // upstreams are the servers behind the deployments of a policy. They are as
 // fast as those that were measured however many calls they have: that is in
 // the times already, as far as it was met.
-func (x *planes) upstreams(p *admit.Policy) (ups map[string]Upstream, unmeasured []string) {
-	ups = map[string]Upstream{}
+func (x *planes) upstreams(p *admit.Policy) map[string]Upstream {
+	ups := map[string]Upstream{}
 	for i := range p.Models {
 		m := &p.Models[i]
 		for j := range m.Deployments {
 			d := &m.Deployments[j]
 			t, measured := x.of(m, d.Name)
-			if !measured {
-				unmeasured = append(unmeasured, d.Name)
-			}
 			slots := d.Concurrency
 			if d.Auto {
 				slots = d.Most
@@ -150,7 +147,7 @@ func (x *planes) upstreams(p *admit.Policy) (ups map[string]Upstream, unmeasured
 			ups[d.Name] = u
 		}
 	}
-	return ups, unmeasured
+	return ups
 }
 
 // slower makes an upstream with the times of a plane depend on its calls at once.

@@ -62,7 +62,7 @@ func (w *WhatIf) Run() (*Forecast, error) {
 	f.From, f.To = w.window()
 	f.Measured = measured(w.Seen, f.From, f.To)
 	w.warn(f, now, then, x)
-	ups, _ := x.upstreams(now)
+	ups := x.upstreams(now)
 	list, err := play(w.Seen, x.others, ups, f.From, f.To, w.Seed, w.rest)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (w *WhatIf) rest(step int) error {
 
 func (w *WhatIf) simulate(c *config.Config, p *admit.Policy, x *planes, list []Arrival, span time.Duration) (*fates, error) {
 	x.learnt(p)
-	ups, _ := x.upstreams(p)
+	ups := x.upstreams(p)
 	r, err := Simulate(World{Policy: p, Upstreams: ups, Ladders: laddersOf(c), Seed: w.Seed, Interrupt: w.Interrupt}, &played{list: list})
 	if err != nil {
 		return nil, err

@@ -205,7 +205,7 @@ func TestWhatIfOfBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ups, _ := x.upstreams(PolicyOf(a))
+	ups := x.upstreams(PolicyOf(a))
 	if u := ups["up/chat"]; math.Abs(u.Slowdown-2) > 0.5 {
 		t.Errorf("the slowdown is %v, really 2", u.Slowdown)
 	}
@@ -214,7 +214,7 @@ func TestWhatIfOfBatches(t *testing.T) {
 	if x, err = measure(PolicyOf(a), seen, w.rest); err != nil {
 		t.Fatal(err)
 	}
-	ups, _ = x.upstreams(PolicyOf(a))
+	ups = x.upstreams(PolicyOf(a))
 	if u := ups["up/chat"]; u.Slowdown != 0 {
 		t.Errorf("the slowdown is %v, really 0", u.Slowdown)
 	}
