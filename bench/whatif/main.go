@@ -63,7 +63,7 @@ type bench struct {
 func main() {
 	b := &bench{}
 	flag.DurationVar(&b.length, "duration", 75*time.Second, "length of one live run; its first fifth does not count")
-	flag.IntVar(&b.runs, "runs", 3, "runs of each case, with other arrivals each")
+	flag.IntVar(&b.runs, "runs", 2, "runs of each case, with other arrivals each")
 	flag.Float64Var(&b.rate, "rate", 20, "requests a second")
 	flag.StringVar(&b.binary, "bin", "bin/spillway", "the spillway binary (make build)")
 	flag.Parse()

@@ -26,7 +26,7 @@ var measures = []struct {
 	{"on time", func(o *ops.Outcome) float64 { return share(o.OnTime, o) }, "%", 3},
 	{"refused", func(o *ops.Outcome) float64 { return share(o.Refused, o) }, "%", 3},
 	{"goodput", func(o *ops.Outcome) float64 { return o.Goodput }, "/s", 0.05},
-	{"p50 wait", func(o *ops.Outcome) float64 { return o.WaitP50 }, "s", 0.2},
+	{"p50 wait", func(o *ops.Outcome) float64 { return o.WaitP50 }, "s", 0.3},
 	{"p99 wait", func(o *ops.Outcome) float64 { return o.WaitP99 }, "s", 0},
 	{"p50 to first token", func(o *ops.Outcome) float64 { return o.FirstP50 }, "s", 0},
 	{"cost", func(o *ops.Outcome) float64 { return o.Cost }, "$", 0},

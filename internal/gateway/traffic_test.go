@@ -110,6 +110,7 @@ func BenchmarkTraffic(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p.At += int64(time.Millisecond)
+		p.User, p.Session = hashed("user-0815"), hashed("session-4711")
 		f.end(f.begin(&p), &r, 1)
 	}
 }
