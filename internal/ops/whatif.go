@@ -82,7 +82,7 @@ const (
 	mostSpan     = 10 * time.Minute // as far back as the gateway remembers
 	leadSpan     = time.Minute      // before it, so that the simulation does not begin with empty queues
 	forecastTime = 10 * time.Second // for a simulation, at most
-	forecastEach = 50               // settings that are also tried alone, to say which show no effect
+	forecastEach = 10               // settings that are also tried alone, to say which show no effect: each reads the whole file
 )
 
 // whatIf tries settings on the traffic of the last minutes, for one operator at
@@ -111,12 +111,11 @@ func (s *Surface) whatIf(w http.ResponseWriter, r *http.Request, _ identity) err
 	ctx, cancel := context.WithTimeout(r.Context(), forecastTime)
 	defer cancel()
 	began := time.Now()
-	q, missing, err := s.question(&ask, span)
-	if err != nil {
-		return err
+	var out *WhatIf
+	q, missing, err := s.question(&ask, span, pauses(ctx))
+	if err == nil {
+		out, err = s.forecast(q)
 	}
-	q.Pause = pauses(ctx)
-	out, err := s.forecast(q)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &problem{status: http.StatusServiceUnavailable, detail: "the simulation took longer than " + forecastTime.String(), place: "minutes", remedy: "ask about fewer minutes, or when the machine has less to do", retry: forecastTime}
@@ -139,7 +138,7 @@ var noTraffic = &problem{
 
 // question gathers what the simulation needs. missing are settings that were to
 // be taken back, and were never changed.
-func (s *Surface) question(ask *WhatIfAsk, span time.Duration) (q *Question, missing []string, err error) {
+func (s *Surface) question(ask *WhatIfAsk, span time.Duration, pause func() error) (q *Question, missing []string, err error) {
 	name, file, today := s.settings.Today()
 	propose := func(set config.Overlay) (*config.Config, []string, error) {
 		next, missing, err := today.With(set)
@@ -149,7 +148,7 @@ func (s *Surface) question(ask *WhatIfAsk, span time.Duration) (q *Question, mis
 		c, err := next.Apply(name, file, s.settings.Env)
 		return c, missing, err
 	}
-	q = &Question{Now: s.gateway.Config(), Each: map[string]*config.Config{}, Span: span}
+	q = &Question{Now: s.gateway.Config(), Each: map[string]*config.Config{}, Span: span, Pause: pause}
 	if q.Then, missing, err = propose(ask.Set); err != nil {
 		return nil, nil, problemsOf(err)
 	}
@@ -160,6 +159,9 @@ func (s *Surface) question(ask *WhatIfAsk, span time.Duration) (q *Question, mis
 		return q, missing, nil
 	}
 	for path, value := range ask.Set {
+		if err := pause(); err != nil {
+			return nil, nil, err
+		}
 		if c, _, err := propose(config.Overlay{path: value}); err == nil {
 			q.Each[path] = c
 		}
