@@ -177,9 +177,8 @@ func luckOf(u *Upstream, s *Seen, others float64) Luck {
 	a := Arrival{Input: s.Input, Output: s.Output}
 	hurry := 1 + u.Slowdown*others/float64(max(u.Slots-1, 1))
 	l := Luck{Total: s.service().Seconds() / max(u.mean(&a)*hurry, 1e-6)}
-	l.First = l.Total
 	if s.Stream && s.First > s.Waited {
-		l.First = (s.First - s.Waited).Seconds() / max((u.First+u.PerInput*time.Duration(s.Input)).Seconds()*hurry, 1e-6)
+		l.First = min((s.First-s.Waited).Seconds()/s.service().Seconds(), 1)
 	}
 	return l
 }

@@ -39,9 +39,9 @@ type Arrival struct {
 	talk *talk // the session that goes on when it has ended; nil is none
 }
 
-// Luck is how many times its mean a call takes: to its first token, and to its
-// end.
-type Luck struct{ First, Total float64 }
+// Luck is how many times its mean a call takes, and the share of that until its
+// first token; a share of 0 is as the upstream has it.
+type Luck struct{ Total, First float64 }
 
 // Manners are how callers behave.
 type Manners struct {

@@ -37,12 +37,14 @@ func (u *Upstream) draw(rng *rand.Rand, a *Arrival) work { return u.work(rng.Nor
 // counts.
 func (u *Upstream) work(normal float64, a *Arrival) work {
 	if a.Luck.Total > 0 {
-		first := (u.First.Seconds() + u.PerInput.Seconds()*float64(a.Input)) * a.Luck.First
-		if u.Mean > 0 {
-			first = u.Mean.Seconds() / 5 * a.Luck.First
-		}
 		total := u.mean(a) * a.Luck.Total
-		return work{min(first, total), total}
+		switch {
+		case a.Luck.First > 0:
+			return work{total * a.Luck.First, total}
+		case u.Mean > 0:
+			return work{total / 5, total}
+		}
+		return work{(u.First.Seconds() + u.PerInput.Seconds()*float64(a.Input)) * a.Luck.Total, total}
 	}
 	noise := math.Exp(u.Noise*normal - u.Noise*u.Noise/2)
 	if u.Mean > 0 {

