@@ -70,9 +70,9 @@ func TestDrained(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := setup(t, one(1), quick())
 		const state = "models.chat.deployments[up/vendor/m-2026].state"
-		first, second := r.background(t.Context(), chatPath, plainAsk), make(<-chan answer)
+		first := r.background(t.Context(), chatPath, plainAsk)
 		synctest.Wait()
-		second = r.background(t.Context(), chatPath, plainAsk)
+		second := r.background(t.Context(), chatPath, plainAsk)
 		synctest.Wait()
 		r.set(one(1), state, `"drained"`)
 		if a := <-first; a.status != 200 {

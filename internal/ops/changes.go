@@ -22,10 +22,10 @@ type ChangeReport struct {
 	At       time.Time                 `json:"at"`
 	Who      string                    `json:"who"` // name of the token; file or signal for readings of the file
 	Why      string                    `json:"why,omitempty"`
-	Version  string                    `json:"version"`          // of the settings after it
-	Set      map[string]jsontext.Value `json:"set,omitempty"`    // by path; null takes back
-	Before   map[string]jsontext.Value `json:"before,omitempty"` // what was in force, of each value that is another now
-	After    map[string]jsontext.Value `json:"after,omitempty"`
+	Version  string                    `json:"version"` // of the settings after it
+	Set      map[string]jsontext.Value `json:"set"`     // by path; null takes back
+	Before   map[string]jsontext.Value `json:"before"`  // what was in force, of each value that is another now
+	After    map[string]jsontext.Value `json:"after"`
 	Warnings []string                  `json:"warnings"`
 }
 
@@ -71,7 +71,7 @@ func (s *Settings) changeLocked(p *proposal) (ChangeReport, error) {
 	switch {
 	case err != nil:
 		result = telemetry.ChangeRefused
-		s.options.Log.Warn("a change was refused", "who", p.who, "paths", strings.Join(slices.Sorted(maps.Keys(p.set)), " "), "error", err.Error())
+		s.options.Log.Warn("a change was refused", "who", p.who, "paths", line(strings.Join(slices.Sorted(maps.Keys(p.set)), " ")), "error", line(err.Error()))
 	case p.dry:
 		result = telemetry.ChangeTried
 	}
@@ -116,7 +116,7 @@ func (s *Settings) tryLocked(p *proposal) (*entry, error) {
 	}
 	s.gateway.ChangesAside(false)
 	s.keepLocked(e)
-	s.options.Log.Info("settings changed", "change", e.ID, "kind", e.Kind.String(), "who", e.Who, "why", e.Why, "set", shown(e.Set))
+	s.options.Log.Info("settings changed", "change", e.ID, "kind", e.Kind.String(), "who", e.Who, "why", e.Why, "set", line(shown(e.Set)))
 	return e, nil
 }
 
@@ -249,6 +249,15 @@ func touched(o, other config.Overlay) map[string]jsontext.Value {
 		}
 	}
 	return t
+}
+
+// line bounds what a change puts into a line of the log; the audit has all of it.
+func line(s string) string {
+	const most = 2000
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
 }
 
 // shown is values in a line.

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	fewChanges = 50 // that are listed if nobody says how many
-	maxChange  = 4 << 20
+	fewChanges = 50       // that are listed if nobody says how many
+	maxChange  = 64 << 10 // bytes of a body; the last changes are kept in memory
 )
 
 // Proposal is the body of POST /admin/v1/changes.

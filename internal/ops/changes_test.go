@@ -236,6 +236,22 @@ func TestUpstreamsOutOfUse(t *testing.T) {
 	r.do(404, "POST", "/admin/v1/upstreams/nobody", `{"action":"drain"}`, nil)
 }
 
+// With very many tenants the list ends somewhere, and says so; below a path all of it is there.
+func TestManySettings(t *testing.T) {
+	var conf strings.Builder
+	conf.WriteString(guarded)
+	for i := range 300 {
+		fmt.Fprintf(&conf, "  - {name: t%d, keys: [%q]}\n", i, config.HashKey(fmt.Sprint(i)))
+	}
+	r := setup(t, conf.String(), true)
+	var list, below SettingsList
+	r.do(200, "GET", "/admin/v1/settings", "", &list)
+	r.do(200, "GET", "/admin/v1/settings?under=tenants[t299]", "", &below)
+	if len(list.Settings) != mostListed || list.LeftOut < 1000 || below.LeftOut != 0 || len(below.Settings) < 50 {
+		t.Errorf("%d and %d more; %d of the last tenant", len(list.Settings), list.LeftOut, len(below.Settings))
+	}
+}
+
 // Two admins at once: with versions one of them is told, and without them both count.
 func TestTwoAdminsAtOnce(t *testing.T) {
 	r := setup(t, guarded, true)

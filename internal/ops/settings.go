@@ -19,8 +19,10 @@ import (
 	"github.com/spillway-llm/spillway/internal/gateway"
 )
 
-// maxFile bounds the configuration file, as config does.
-const maxFile = 8 << 20
+const (
+	maxFile    = 8 << 20 // bytes of the configuration file, as config has it
+	mostListed = 20_000  // settings in one answer, of about two hundred tenants
+)
 
 // SettingsOptions say where a configuration comes from.
 type SettingsOptions struct {
@@ -262,19 +264,26 @@ type SettingsList struct {
 	Aside    string           `json:"overlay_error,omitempty"`  // why earlier changes are not in force
 	Kept     config.Overlay   `json:"overlay,omitempty"`        // these changes
 	Settings []config.Setting `json:"settings"`
+	LeftOut  int              `json:"left_out,omitempty"` // further ones: ask for those under a path
 }
 
 // List gives what can be changed below a path, or with "" all of it.
 func (s *Settings) List(under string) (SettingsList, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	list, err := s.gateway.Config().Settings(under)
+	out := SettingsList{Version: s.version, Changes: s.mode, Volatile: s.volatile, Aside: s.aside}
+	if s.aside != "" {
+		out.Kept = config.Overlay(hide(s.overlay))
+	}
+	c := s.gateway.Config()
+	s.mu.Unlock() // there may be many tenants, and a change must not wait for whoever looks
+	list, err := c.Settings(under)
 	if err != nil {
 		return SettingsList{}, bad("under", err.Error(), "write a path such as models.chat or tenants[shop]")
 	}
-	out := SettingsList{Version: s.version, Changes: s.mode, Volatile: s.volatile, Aside: s.aside, Settings: list}
-	if s.aside != "" {
-		out.Kept = config.Overlay(hide(s.overlay))
+	out.LeftOut = max(len(list)-mostListed, 0)
+	out.Settings = list[:len(list)-out.LeftOut]
+	if out.Settings == nil {
+		out.Settings = []config.Setting{}
 	}
 	return out, nil
 }
