@@ -1,17 +1,25 @@
 // What there is to give: upstreams and budgets.
 
+import {useState} from 'preact/hooks';
+
+import {post} from './api.js';
 import {amount, clock, dollars, seconds, share} from './format.js';
 import {budgetOf, reasons} from './headline.js';
 import {html} from './html.js';
+import {Fault} from './notice.js';
 import {Table} from './table.js';
 
 const states = {closed: 'in use', open: 'gets nothing', half_open: 'is tried', recovering: 'coming back'};
 const rank = {open: 3, half_open: 2, recovering: 1, closed: 0};
 
-const trouble = (u) => (rank[u.breaker.state] ?? 0) * 10 + (1 - u.breaker.share);
+const trouble = (u) => (rank[u.breaker.state] ?? 0) * 10 + (1 - u.breaker.share) + (inUse(u) ? 0 : 5);
+
+// Somebody may have taken it out of use; a gateway that cannot do that does not say.
+const inUse = (u) => !u.state || u.state === 'enabled';
 
 function state(u) {
   const b = u.breaker;
+  if (!inUse(u)) return {text: `${u.state}, gets no new calls`, level: 1};
   const parts = [states[b.state] ?? b.state];
   if (b.state === 'recovering') parts.push(`step ${b.step} of 10`);
   if (b.state === 'open' && b.until) parts.push(`next try ${clock(b.until)}`);
@@ -52,9 +60,31 @@ const upstreamColumns = [
   {key: 'cost', label: 'cost', num: true, wide: true, of: (u) => u.cost_dollars, show: (u) => dollars(u.cost_dollars)},
 ];
 
-export function Upstreams({upstreams}) {
-  return html`<${Table} id="upstreams" caption="Upstreams: state, share of the capacity, limits" columns=${upstreamColumns} rows=${upstreams} keyOf=${(u) => `${u.model}\n${u.name}`}
+const turnColumn = {key: 'turn', label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} />`};
+
+export function Upstreams({upstreams, who}) {
+  const may = who.role === 'admin' && upstreams.some((u) => u.state);
+  return html`<${Table} id="upstreams" caption="Upstreams: state, share of the capacity, limits" columns=${may ? [...upstreamColumns, turnColumn] : upstreamColumns} rows=${upstreams} keyOf=${(u) => `${u.model}\n${u.name}`}
     first=${['state', false]} empty="No upstreams." />`;
+}
+
+/** Takes an upstream out of use, or back into it, when it is said twice. */
+function Turn({name, out}) {
+  const [asked, ask] = useState(false);
+  const [error, fail] = useState();
+  const action = out ? 'enable' : 'drain';
+  const send = async () => {
+    ask(false);
+    try {
+      await post(`upstreams/${encodeURIComponent(name)}`, {action});
+      fail(undefined);
+    } catch (e) {
+      fail(e);
+    }
+  };
+  return html`${asked ? html`<button type="button" class="main" onClick=${send}>Yes, ${action}<span class="hidden"> ${name}</span></button> <button type="button" onClick=${() => ask(false)}>No</button>`
+    : html`<button type="button" onClick=${() => ask(true)}>${out ? 'Enable…' : 'Drain…'}<span class="hidden"> ${name}</span></button>`}
+    ${error && html`<${Fault} error=${error} what="a way to turn upstreams off" />`}`;
 }
 
 const used = (b) => (b.limit_dollars > 0 ? (b.spent_dollars + b.held_dollars) / b.limit_dollars : 0);
