@@ -15,7 +15,7 @@ const columns = [
   {key: 'model', label: 'model', of: (r) => r.model, show: (r) => r.model},
   {key: 'class', label: 'class', wide: true, of: (r) => r.class, show: (r) => r.class},
   {key: 'stage', label: 'stage', of: (r) => r.was.stage, show: (r) => r.was.stage},
-  {key: 'words', label: 'why', wide: true, show: (r) => r.was.words},
+  {key: 'words', label: 'why', wide: true, long: true, show: (r) => r.was.words},
 ];
 
 export function Refusals({list, most, search, more}) {

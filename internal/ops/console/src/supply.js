@@ -35,8 +35,8 @@ function limits(u) {
     const known = list.map((k) => k[key]).filter((n) => n !== undefined);
     if (known.length) parts.push(`${amount(known.reduce((a, b) => a + b))} ${unit}`);
   };
-  add('requests_per_minute', 'requests a minute');
-  add('tokens_per_minute', 'tokens a minute');
+  add('requests_per_minute', 'requests/min');
+  add('tokens_per_minute', 'tokens/min');
   const daily = list.reduce((n, k) => n + (k.tokens_daily_limit ?? 0), 0);
   if (daily) parts.push(`${amount(list.reduce((n, k) => n + k.tokens_today, 0))} of ${amount(daily)} tokens today`);
   const paused = list.filter((k) => k.paused_until), denied = list.filter((k) => k.refused_until);
@@ -50,17 +50,17 @@ const faults = (u) => Object.values(u.faults ?? {}).reduce((a, b) => a + b, 0);
 const upstreamColumns = [
   {key: 'name', label: 'upstream', of: (u) => u.name, show: (u) => u.name},
   {key: 'model', label: 'model', wide: true, of: (u) => u.model, show: (u) => u.model},
-  {key: 'state', label: 'state', num: false, of: (u) => -trouble(u), show: state},
+  {key: 'state', label: 'state', long: true, of: (u) => -trouble(u), show: state},
   {key: 'share', label: 'share', num: true, of: (u) => u.breaker.share, show: (u) => ({text: share(u.breaker.share), bar: u.breaker.share, level: u.breaker.share < 0.5 ? 2 : u.breaker.share < 0.995 ? 1 : 0})},
   {key: 'running', label: 'running', num: true, of: (u) => u.running, show: (u) => `${amount(u.running)} of ${amount(u.usable)}${u.usable !== u.concurrency ? ` (${amount(u.concurrency)})` : ''}`},
   {key: 'first', label: 'first token, P50 and P95', num: true, wide: true, of: (u) => u.first_token_seconds?.p50, show: (u) => (u.first_token_seconds ? `${seconds(u.first_token_seconds.p50)} · ${seconds(u.first_token_seconds.p95)}` : '–')},
   {key: 'faults', label: 'failed', num: true, of: (u) => (u.sent ? faults(u) / u.sent : 0), show: (u) => (u.sent ? share(faults(u) / u.sent) : '–')},
   {key: 'limited', label: '429s', num: true, wide: true, of: (u) => u.limited_share, show: (u) => share(u.limited_share)},
-  {key: 'limits', label: 'limits', wide: true, show: limits},
+  {key: 'limits', label: 'limits', wide: true, long: true, show: limits},
   {key: 'cost', label: 'cost', num: true, wide: true, of: (u) => u.cost_dollars, show: (u) => dollars(u.cost_dollars)},
 ];
 
-const turnColumn = {key: 'turn', label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} />`};
+const turnColumn = {key: 'turn', num: true, label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} />`};
 
 export function Upstreams({upstreams, who}) {
   const may = who.role === 'admin' && upstreams.some((u) => u.state);
