@@ -140,7 +140,7 @@ var process = board{"process", "Ledger and process", "Whether usage is kept, and
 		queries: []query{{rate("instance", `spillway_ledger_appended_total{job="$job"}`), "{{instance}} kept"}, {rate("instance", `spillway_ledger_written_total{job="$job"}`), "{{instance}} written"}, {rate("instance", `spillway_ledger_lost_total{job="$job"}`), "{{instance}} lost"}}},
 	{title: "Oldest row not in the database", about: "0 if all are there.", unit: "s",
 		queries: []query{{`spillway_ledger_oldest_unwritten_seconds{job="$job"}`, "{{instance}}"}}},
-	{title: "Spool", about: "On disk, and its bound by settings.rules.yml.", unit: "bytes",
+	{title: "Spool", about: "On disk, and what it may be.", unit: "bytes",
 		queries: []query{{`spillway_ledger_spool_bytes{job="$job"}`, "{{instance}}"}, {`spillway:setting_ledger_spool:bytes`, "bound"}}},
 	{title: "Database", about: "1 if the last attempt to write worked; failures a second beside it.",
 		queries: []query{{`spillway_ledger_up{job="$job"}`, "{{instance}} up"}, {rate("instance", `spillway_ledger_write_errors_total{job="$job"}`), "{{instance}} errors"}}},

@@ -169,12 +169,12 @@ func TestRulesNameWhatExists(t *testing.T) {
 	}
 }
 
-const runbooks = "https://github.com/spillway-llm/spillway/blob/main/docs/operating.md#"
+const runbooks = "https://github.com/spillway-llm/spillway/blob/main/docs/guide/read-the-dashboard.md#"
 
 // An alert has all that somebody needs who is woken by it, a heading in the
 // docs, and a test in which it fires.
 func TestAlertsAreComplete(t *testing.T) {
-	doc, err := os.ReadFile("../docs/operating.md")
+	doc, err := os.ReadFile("../docs/guide/read-the-dashboard.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestAlertsAreComplete(t *testing.T) {
 			t.Errorf("%s: annotations are not complete: %v", r.Alert, r.Annotations)
 		}
 		if !headings[r.Alert] {
-			t.Errorf("%s: no heading in docs/operating.md", r.Alert)
+			t.Errorf("%s: no heading in docs/guide/read-the-dashboard.md", r.Alert)
 		}
 		delete(headings, r.Alert)
 		if !bytes.Contains(tests, []byte("- alertname: "+r.Alert+"\n")) || !bytes.Contains(tests, []byte("- {alertname: "+r.Alert+",")) {
@@ -214,6 +214,6 @@ func TestAlertsAreComplete(t *testing.T) {
 		t.Errorf("only %d alerts found", alerts)
 	}
 	for h := range headings {
-		t.Errorf("docs/operating.md: %s is no alert", h)
+		t.Errorf("docs/guide/read-the-dashboard.md: %s is no alert", h)
 	}
 }

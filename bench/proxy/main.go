@@ -1,6 +1,7 @@
 // Package main measures what the gateway costs as a proxy: CPU time for each
 // request and each streamed event, and memory for each open stream, with and
-// without ledger, budgets and ladder, beside a bare httputil.ReverseProxy and HAProxy under the same load in the same run.
+// without ledger, budgets and ladder, and with everything that operators watch on
+// and off, beside a bare httputil.ReverseProxy and HAProxy under the same load in the same run.
 //
 // Every proxy is a process of its own on loopback, before the same fake
 // upstream, and starts afresh in every round. The proxies take turns, so that
@@ -22,6 +23,7 @@ import (
 type settings struct {
 	Spillway string        `default:"bin/spillway" help:"The gateway's binary."`
 	Config   string        `help:"Configuration for it instead of the built one; it must listen where --listen says and serve the model chat without a key."`
+	Only     []string      `help:"Names of the proxies to measure, comma separated; default all."`
 	Haproxy  string        `default:"haproxy" help:"HAProxy's binary; without one it is left out."`
 	Alias    bool          `help:"Let the model have another name upstream, so that every answer and event is rewritten."`
 	Rounds   int           `default:"5" help:"Turns of each proxy."`
@@ -32,7 +34,7 @@ type settings struct {
 	Window   time.Duration `default:"2s" help:"How long the open streams are measured."`
 	Limit    time.Duration `default:"5m" help:"End of the run, whatever happens."`
 
-	Serve  string `hidden:"" enum:",upstream,bare" default:"" help:"Be a child: upstream or bare."`
+	Serve  string `hidden:"" enum:",upstream,bare,collector" default:"" help:"Be a child: upstream, bare or collector."`
 	Listen string `hidden:"" help:"Address of the child."`
 	Target string `hidden:"" help:"Upstream of the child."`
 }
@@ -46,6 +48,8 @@ func main() {
 	switch s.Serve {
 	case "upstream":
 		err = serveUpstream(s.Listen)
+	case "collector":
+		err = serveCollector(s.Listen)
 	case "bare":
 		err = serveBare(s.Listen, s.Target)
 	default:
@@ -73,7 +77,12 @@ func measure(ctx context.Context, s *settings) error {
 		return err
 	}
 	defer up.stop()
-	proxies, err := proxiesOf(s, dir)
+	collector, err := startSelf(ctx, "collector", "")
+	if err != nil {
+		return err
+	}
+	defer collector.stop()
+	proxies, err := proxiesOf(s, dir, collector.addr)
 	if err != nil {
 		return err
 	}
@@ -122,6 +131,8 @@ func turn(ctx context.Context, s *settings, p proxy, up *process) (m sample, err
 		}
 		child.stop()
 	}()
+	stop := p.watch(ctx, child)
+	defer func() { err = errors.Join(err, stop()) }()
 	c := client{addr: child.addr}
 	// The warm-up brings heap and connections to their level of work.
 	if _, err := c.requests(ctx, s.Conns, max(s.Requests/4, s.Conns)); err != nil {

@@ -17,6 +17,7 @@ import (
 // process is a child that listens on addr.
 type process struct {
 	addr string
+	ops  string // of a gateway
 	cmd  *exec.Cmd
 	in   io.Closer // children of this program end when it closes
 	log  *os.File

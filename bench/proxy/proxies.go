@@ -11,29 +11,58 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 // proxy is a thing to measure.
 type proxy struct {
-	name  string
-	start func(ctx context.Context, upstream string) (*process, error)
+	name   string
+	base   string // what it is compared with
+	scrape bool   // its metrics are read every second
+	start  func(ctx context.Context, upstream string) (*process, error)
 }
 
-// bareName is the one that the others are compared with.
-const bareName = "ReverseProxy"
+const (
+	bareName = "ReverseProxy"
+	offName  = "all off"
+)
 
-func proxiesOf(s *settings, dir string) ([]proxy, error) {
+// proxiesOf are those that the settings name, each after what it is compared with.
+func proxiesOf(s *settings, dir, collector string) ([]proxy, error) {
+	all, err := allProxies(s, dir, collector)
+	if err != nil || len(s.Only) == 0 {
+		return all, err
+	}
+	wanted := slices.DeleteFunc(all, func(p proxy) bool { return !slices.Contains(s.Only, p.name) })
+	for _, p := range wanted {
+		if !slices.ContainsFunc(wanted, func(o proxy) bool { return o.name == p.base }) {
+			return nil, fmt.Errorf("%s is compared with %s, so --only must name both", p.name, p.base)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, fmt.Errorf("--only names none of the proxies: %v", s.Only)
+	}
+	return wanted, nil
+}
+
+func allProxies(s *settings, dir, collector string) ([]proxy, error) {
 	if _, err := os.Stat(s.Spillway); err != nil {
 		return nil, fmt.Errorf("no gateway to measure, run make build first: %w", err)
 	}
+	gateway := func(text string) func(context.Context, string) (*process, error) {
+		return func(ctx context.Context, upstream string) (*process, error) {
+			return startSpillway(ctx, s, dir, upstream, text)
+		}
+	}
+	ledger := func(name string) string { return fmt.Sprintf("ledger: {directory: %q}\n", filepath.Join(dir, name)) }
+	watched := fmt.Sprintf(watchedConfig, collector)
 	ps := []proxy{
-		{"spillway", func(ctx context.Context, upstream string) (*process, error) {
-			return startSpillway(ctx, s, dir, upstream, gatewayConfig)
-		}},
-		{"with money", func(ctx context.Context, upstream string) (*process, error) {
-			return startSpillway(ctx, s, dir, upstream, moneyConfig+fmt.Sprintf("ledger: {directory: %q}\n", filepath.Join(dir, "ledger")))
-		}},
-		{bareName, func(ctx context.Context, upstream string) (*process, error) {
+		{"spillway", bareName, false, gateway(gatewayConfig + noLedger)},
+		{"with money", bareName, false, gateway(moneyConfig + ledger("ledger"))},
+		{offName, offName, false, gateway(gatewayConfig + quietConfig + noLedger)},
+		{"all on", offName, true, gateway(gatewayConfig + watched + noLedger)},
+		{"and a ledger", offName, true, gateway(gatewayConfig + watched + ledger("ledger-watched"))},
+		{bareName, bareName, false, func(ctx context.Context, upstream string) (*process, error) {
 			return startSelf(ctx, "bare", upstream)
 		}},
 	}
@@ -42,7 +71,7 @@ func proxiesOf(s *settings, dir string) ([]proxy, error) {
 		fmt.Printf("HAProxy is left out: %v\n", err)
 		return ps, nil
 	}
-	return append(ps, proxy{"HAProxy", func(ctx context.Context, upstream string) (*process, error) {
+	return append(ps, proxy{"HAProxy", bareName, false, func(ctx context.Context, upstream string) (*process, error) {
 		return startHAProxy(ctx, path, dir, upstream)
 	}}), nil
 }
@@ -70,7 +99,18 @@ models:
     deployments: [{provider: fake, model: %s, concurrency: 10000}]
 tenants:
   - {name: bench, keys: ["sha256:` + benchKeyHash + `"]}
-ledger: {enabled: false}
+`
+
+const noLedger = "ledger: {enabled: false}\n"
+
+// quietConfig has off what can be: no line of the log for a request, no trace.
+// Metrics are always counted; nobody reads them.
+const quietConfig = "log: {level: error}\n"
+
+// watchedConfig is what operators have on: a line for each request, and one
+// trace in a hundred for a collector.
+const watchedConfig = `log: {level: info}
+traces: {endpoint: "http://%s", sample: 1}
 `
 
 // moneyConfig has a ledger, budgets that are never reached, and a ladder that
@@ -110,7 +150,15 @@ func startSpillway(ctx context.Context, s *settings, dir, upstream, text string)
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, addr, s.Spillway, "serve", "--config", file, "--listen", addr, "--ops", "127.0.0.1:0")
+	ops, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	p, err := start(ctx, addr, s.Spillway, "serve", "--config", file, "--listen", addr, "--ops", ops)
+	if err == nil {
+		p.ops = ops
+	}
+	return p, err
 }
 
 const haproxyConfig = `global

@@ -22,28 +22,35 @@ var figures = []figure{
 	{"open stream", "KiB", 1.0, func(m sample) float64 { return m.stream / 1024 }},
 }
 
+// mostWatched is the most that a request may cost with everything on, as a ratio
+// to everything off.
+const mostWatched = 1.25
+
 // report prints the median and range of every figure, and the median and range
-// of its ratio to the bare proxy in the same round.
+// of its ratio in the same round to what it is compared with.
 func report(w io.Writer, proxies []proxy, results [][]sample) {
-	bare := results[slices.IndexFunc(proxies, func(p proxy) bool { return p.name == bareName })]
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "\ncost of one\tproxy\tmedian\tmin..max\tto "+bareName+"\tmin..max\ttarget")
+	fmt.Fprintln(t, "\ncost of one\tproxy\tmedian\tmin..max\tratio\tmin..max\tto\ttarget")
 	for _, f := range figures {
 		for i, p := range proxies {
 			var value, ratio []float64
+			base := results[slices.IndexFunc(proxies, func(o proxy) bool { return o.name == p.base })]
 			for round, m := range results[i] {
 				value = append(value, f.of(m))
-				ratio = append(ratio, f.of(m)/f.of(bare[round]))
+				ratio = append(ratio, f.of(m)/f.of(base[round]))
 			}
 			slices.Sort(value)
 			slices.Sort(ratio)
 			target := ""
-			if p.name == "spillway" && f.target > 0 {
+			switch {
+			case p.name == "spillway" && f.target > 0:
 				target = fmt.Sprintf("<= %.1f", f.target)
+			case p.scrape && f.name == "request":
+				target = fmt.Sprintf("<= %.2f", mostWatched)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%.2f %s\t%.2f..%.2f\t%.2fx\t%.2f..%.2f\t%s\n", f.name, p.name,
+			fmt.Fprintf(t, "%s\t%s\t%.2f %s\t%.2f..%.2f\t%.2fx\t%.2f..%.2f\t%s\t%s\n", f.name, p.name,
 				median(value), f.unit, value[0], value[len(value)-1],
-				median(ratio), ratio[0], ratio[len(ratio)-1], target)
+				median(ratio), ratio[0], ratio[len(ratio)-1], p.base, target)
 		}
 	}
 	t.Flush()

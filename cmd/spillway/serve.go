@@ -48,12 +48,12 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	logger := telemetry.NewLogger(os.Stderr)
 	log := logger.Slog()
 	var stopWatch func()
-	changed := make(chan loaded, 16)
+	changed := make(chan struct{}, 1)
 	if c.Config != "" { // watch first, so that no change is missed
-		stop, err := config.Watch(c.Config, func(cfg *config.Config, err error) {
+		stop, err := config.Watch(c.Config, func(*config.Config, error) {
 			select {
-			case changed <- loaded{cfg, err}:
-			case <-ctx.Done():
+			case changed <- struct{}{}:
+			default: // it is read again anyway
 			}
 		})
 		if err != nil {
@@ -62,7 +62,8 @@ func (c *serveCmd) Run(ctx context.Context) error {
 		stopWatch = stop
 		defer stopWatch()
 	}
-	cfg, err := c.load()
+	settings := ops.NewSettings(ops.SettingsOptions{File: c.Config, Text: []byte(embedded), Name: "the embedded default", Log: log})
+	cfg, err := settings.Load()
 	if err != nil {
 		return usageError{err}
 	}
@@ -96,6 +97,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 		return usageError{err}
 	}
 	defer g.Close()
+	settings.Use(g)
 	public, operators, err := c.listen(cfg)
 	if err != nil {
 		return err
@@ -109,27 +111,14 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go c.reload(ctx, g, log, changed)
-	return g.Serve(ctx, public, operators, ops.New(g, ops.Options{Loopback: loopback(operators.Addr().String()), Log: log}))
+	go reload(ctx, settings, changed)
+	return g.Serve(ctx, public, operators, ops.New(g, ops.Options{Loopback: loopback(operators.Addr().String()), Log: log, Settings: settings}))
 }
 
 func openLedger(ctx context.Context, c *config.Config, log *slog.Logger) (*store.Ledger, error) {
 	return store.Open(ctx, store.Options{
 		Directory: c.Ledger.Directory, Postgres: string(c.Ledger.Postgres), Keep: c.Ledger.Keep, Spool: int64(c.Ledger.Spool), Log: log,
 	})
-}
-
-// loaded is one reading of the file.
-type loaded struct {
-	config *config.Config
-	err    error
-}
-
-func (c *serveCmd) load() (*config.Config, error) {
-	if c.Config == "" {
-		return config.Parse("the embedded default", []byte(embedded), os.LookupEnv)
-	}
-	return config.Load(c.Config)
 }
 
 func (c *serveCmd) listen(cfg *config.Config) (public, operators net.Listener, err error) {
@@ -162,29 +151,20 @@ func loopback(addr string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// reload applies the file when it changes and on SIGHUP. A faulty one changes
-// nothing and is told.
-func (c *serveCmd) reload(ctx context.Context, g *gateway.Gateway, log *slog.Logger, changed <-chan loaded) {
+// reload reads the file again when it changes and on SIGHUP. A faulty one changes
+// nothing; the settings tell.
+func reload(ctx context.Context, settings *ops.Settings, changed <-chan struct{}) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 	for {
-		var l loaded
 		select {
 		case <-ctx.Done():
 			return
-		case l = <-changed:
+		case <-changed:
+			_, _ = settings.Reload("file")
 		case <-hup:
-			l.config, l.err = c.load()
-		}
-		if l.err == nil {
-			l.err = g.Apply(l.config)
-		}
-		g.Reloaded(l.err)
-		if l.err != nil {
-			log.Error("configuration not applied; the one before stays in force", "error", l.err.Error())
-		} else {
-			log.Info("configuration applied")
+			_, _ = settings.Reload("signal")
 		}
 	}
 }

@@ -248,6 +248,7 @@ func (x *exchange) judge(ctx context.Context, err error, o *admit.Outcome) (*wir
 	if f.Kind == upstream.StreamError && o.Fault == admit.Throttled && !x.committed {
 		f.Kind = upstream.RateLimited // in a 200, but as good as the status
 	}
+	f.Body = x.attempted.target.client.WithoutSecrets(f)
 	e := failure(err)
 	x.breakOff(e)
 	return e, f.Kind.String()

@@ -23,7 +23,8 @@ import (
 type Gate struct {
 	die func(reason any, dump func(io.Writer) error)
 
-	began time.Time // with the monotonic clock
+	began time.Time        // with the monotonic clock
+	wall  func() time.Time // the wall clock alone; read by who applies a configuration
 
 	mu       sync.Mutex
 	core     *admit.Controller
@@ -37,7 +38,7 @@ type Gate struct {
 
 // NewGate starts a controller with a policy.
 func NewGate(p *admit.Policy, recorder *telemetry.Recorder) *Gate {
-	g := &Gate{die: crash, began: time.Now(), recorder: recorder, waiters: map[admit.ID]chan admit.Decision{}, changes: make(chan admit.Change, 256)}
+	g := &Gate{die: crash, began: time.Now(), wall: wallClock, recorder: recorder, waiters: map[admit.ID]chan admit.Decision{}, changes: make(chan admit.Change, 256)}
 	now, seed := g.now(), telemetry.Seed{rand.Uint64(), rand.Uint64()}
 	recorder.Start(now, seed)
 	recorder.Configure(now, p)
@@ -46,6 +47,8 @@ func NewGate(p *admit.Policy, recorder *telemetry.Recorder) *Gate {
 	g.timer.Stop()
 	return g
 }
+
+func wallClock() time.Time { return time.Now().Round(0) }
 
 // newCore is a controller as the gate makes it, and a replay again.
 func newCore(now time.Time, p *admit.Policy, s telemetry.Seed) *admit.Controller {
@@ -189,13 +192,6 @@ func (g *Gate) Explain(r admit.Request) admit.Trace {
 	defer g.unlock()
 	r.Arrived, r.Deadline = g.coreTime(r.Arrived), g.coreTime(r.Deadline)
 	return g.core.Explain(g.now(), r)
-}
-
-// Snapshot reads the core's state.
-func (g *Gate) Snapshot() admit.Snapshot {
-	g.mu.Lock()
-	defer g.unlock()
-	return g.core.Snapshot(g.now())
 }
 
 // Calm says that the request would be served as it is, as far as can be seen

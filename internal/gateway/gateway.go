@@ -60,7 +60,8 @@ type Gateway struct {
 	hooks    *hooks
 	ledger   *store.Ledger
 	answers  *answers.Cache
-	midnight *time.Timer // when a provider's day begins at another time; under applying
+	followed time.Duration // by which the wall clock was ahead; under applying
+	midnight *time.Timer   // when a provider's day begins at another time; under applying
 
 	active   atomic.Int64 // requests that hold or want a slot
 	draining chan struct{}
@@ -112,6 +113,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	defer g.applying.Unlock()
 	g.holds(c)
 	go g.watch()
+	go g.followClock()
 	return g, nil
 }
 
@@ -121,6 +123,10 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 func (g *Gateway) Apply(c *config.Config) error {
 	g.applying.Lock()
 	defer g.applying.Unlock()
+	return g.applyLocked(c)
+}
+
+func (g *Gateway) applyLocked(c *config.Config) error {
 	old := g.state.Load()
 	s, err := g.prepare(c)
 	if err != nil {
@@ -130,7 +136,7 @@ func (g *Gateway) Apply(c *config.Config) error {
 		g.log.Slog().Warn("setting changed, but it takes effect only after a restart", slog.String("setting", name))
 	}
 	g.use(s)
-	g.gate.Configure(c.Policy())
+	g.gate.Configure(g.policy(c))
 	go g.restore(c.Policy(), restoreLater)
 	g.holds(c)
 	return nil
@@ -144,16 +150,32 @@ func (g *Gateway) holds(c *config.Config) {
 		g.midnight = nil
 	}
 	if at := c.PolicyHolds(time.Now()); !at.IsZero() {
-		g.midnight = time.AfterFunc(time.Until(at), func() {
-			if err := g.Apply(c); err != nil {
-				g.log.Slog().Warn("apply the configuration again", "error", err.Error())
-			}
-		})
+		g.midnight = time.AfterFunc(time.Until(at), func() { g.again(c) })
+	}
+}
+
+// again applies a configuration that is in force. One that is not any more has been
+// replaced while this waited for its turn, and the one after it has a timer of its own.
+func (g *Gateway) again(c *config.Config) {
+	g.applying.Lock()
+	defer g.applying.Unlock()
+	if g.Config() != c {
+		return
+	}
+	if err := g.applyLocked(c); err != nil {
+		g.log.Slog().Warn("apply the configuration again", "error", err.Error())
 	}
 }
 
 // Reloaded counts a reading of the configuration file.
 func (g *Gateway) Reloaded(err error) { g.metrics.Reloaded(time.Now(), err) }
+
+// Changed counts a change of settings that an operator asked for.
+func (g *Gateway) Changed(result telemetry.Changed) { g.metrics.Changed(result) }
+
+// ChangesAside tells whether earlier changes of settings do not count, because the
+// file does not fit them.
+func (g *Gateway) ChangesAside(aside bool) { g.metrics.ChangesAside(aside) }
 
 func (g *Gateway) use(s *state) {
 	g.state.Store(s)

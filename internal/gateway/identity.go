@@ -40,7 +40,7 @@ func callerOf(s *state, r *http.Request) (t *config.Tenant, name string) {
 	if !ok {
 		return nil, ""
 	}
-	tenant, name, ok := s.keys.Lookup(key)
+	tenant, name, ok := s.keys.Lookup(time.Now(), key)
 	if !ok {
 		return nil, ""
 	}

@@ -41,9 +41,9 @@ type ClassPicture struct {
 	Waiting  int     `json:"waiting"`
 	Running  int     `json:"running"`
 	Work     float64 `json:"work_s"` // slot time predicted to serve all that waits
-	Wait     float64 `json:"wait_s"` // predicted for a tenant that comes now and has nothing waiting
-	Low      float64 `json:"low_s"`  // watermarks of the predicted wait; 0 if relative to each deadline
-	High     float64 `json:"high_s"` //
+	Wait     float64 `json:"wait_s"` // predicted for a tenant that comes now and has nothing waiting; 0 if it would run at once
+	Low      float64 `json:"low_s"`  // predicted wait above which it is held back, for tenants of the low tier; 0 if relative to each deadline
+	High     float64 `json:"high_s"` // the same for all others
 	Level    int     `json:"level"`  // of the ladder, 0 to 3
 	Pressure float64 `json:"pressure"`
 }

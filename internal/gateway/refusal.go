@@ -111,11 +111,9 @@ func failure(err error) *wire.Error {
 		e.Message = "the upstream limits its rate; no limit of yours was met"
 	case upstream.Unpaid:
 		e.Become(wire.CodeUpstreamUnavailable)
-		e.NoRetry = true
 		e.Message = "the upstream's account is exhausted; only the operator can mend this"
 	case upstream.Unauthorized:
 		e.Become(wire.CodeUpstreamUnauthorized)
-		e.NoRetry = true
 		e.Message = "the upstream refused the gateway's credentials; only the operator can mend this"
 	case upstream.Rejected, upstream.ServerError, upstream.Unavailable, upstream.StreamError:
 		n := wire.Normalize(f.Status, f.Header.Get("Content-Type"), f.Body)

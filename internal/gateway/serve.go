@@ -269,15 +269,15 @@ func (x *exchange) headers(d *admit.Decision, service time.Duration) {
 	h := x.w.Header()
 	h.Set("Server-Timing", "queue;dur="+durationMS(x.record.Waited)+", upstream;dur="+durationMS(service))
 	x.verdict(x.verdictWord())
-	h.Set("X-Spillway-Model", x.record.UpstreamModel)
+	h.Set(wire.HeaderModel, x.record.UpstreamModel)
 	if len(x.record.Rungs) > 0 {
-		h.Set("X-Spillway-Degraded", strings.Join(x.record.Rungs, ", "))
+		h.Set(wire.HeaderDegraded, strings.Join(x.record.Rungs, ", "))
 	}
 	if x.instead != "" {
-		h.Set("X-Spillway-Fallback", x.instead)
+		h.Set(wire.HeaderFallback, x.instead)
 	}
 	if d.Observed {
-		h.Set("X-Spillway-Observed", "would-refuse")
+		h.Set(wire.HeaderObserved, "would-refuse")
 	}
 }
 
@@ -298,8 +298,8 @@ func (x *exchange) verdictWord() string {
 // told to.
 func (x *exchange) verdict(decision string) {
 	h := x.w.Header()
-	h.Set("X-Spillway-Decision", decision)
-	h.Set("X-Spillway-Estimated-Wait-Ms", strconv.FormatInt(x.record.PredictedWait.Milliseconds(), 10))
+	h.Set(wire.HeaderDecision, decision)
+	h.Set(wire.HeaderEstimatedWait, strconv.FormatInt(x.record.PredictedWait.Milliseconds(), 10))
 }
 
 // allow gives the caller the time of write_stall to take what is sent next.

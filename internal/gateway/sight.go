@@ -70,6 +70,24 @@ func (g *Gate) pay(s *sight, from int) bool {
 	return from+payersAtOnce < all
 }
 
+// quotas are what is used of the tenants' own limits.
+func (g *Gate) quotas() (list []admit.QuotaState) {
+	for from, more := 0, true; more; from += payersAtOnce {
+		list, more = g.someQuotas(list, from)
+	}
+	return list
+}
+
+func (g *Gate) someQuotas(list []admit.QuotaState, from int) (_ []admit.QuotaState, more bool) {
+	g.mu.Lock()
+	defer g.unlock()
+	now, all := g.now(), g.core.Payers()
+	for i := from; i < min(from+payersAtOnce, all); i++ {
+		list = g.core.Quotas(now, i, list)
+	}
+	return list, from+payersAtOnce < all
+}
+
 // Money is what is held of budgets, by accounts and by requests.
 func (g *Gate) Money() admit.MoneyState {
 	g.mu.Lock()

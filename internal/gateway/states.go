@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
@@ -14,14 +15,37 @@ func (g *Gateway) states() telemetry.States {
 	s := g.gate.see(0)
 	return telemetry.States{
 		Pools: poolStates(s.views), Upstreams: g.upstreamStates(s.views), Ladders: ladderStates(s.views), Money: moneyState(s.accounts, g.gate.Money()),
+		Quotas: g.quotaStates(), MaxWait: g.maxWait(),
 	}
+}
+
+// quotaStates are the tenants' own limits that are in use.
+func (g *Gateway) quotaStates() (list []telemetry.QuotaState) {
+	for _, q := range g.gate.quotas() {
+		add := func(limit string, u admit.Usage) {
+			if u.Limit > 0 && u.Used > 0 {
+				list = append(list, telemetry.QuotaState{Tenant: q.Tenant, Model: q.Model, Limit: limit, Used: float64(u.Used) / float64(u.Limit)})
+			}
+		}
+		add("requests", q.Requests)
+		add("tokens", q.Tokens)
+	}
+	return list
+}
+
+func (g *Gateway) maxWait() (waits [admit.NumClasses]time.Duration) {
+	c := &g.state.Load().config.Classes
+	for class := range waits {
+		waits[class] = c.MaxWaitOf(admit.Class(class))
+	}
+	return waits
 }
 
 func poolStates(views []admit.View) []telemetry.PoolState {
 	out := make([]telemetry.PoolState, 0, len(views))
 	for i := range views {
 		v := &views[i]
-		s := telemetry.PoolState{Model: v.Model, Capacity: v.Slots}
+		s := telemetry.PoolState{Model: v.Model, Capacity: v.Slots, Most: cmp.Or(v.Queue.DepthHigh, v.Queue.Total), High: v.Queue.High}
 		for class, q := range v.Classes {
 			s.Classes[class] = telemetry.ClassState{Waiting: q.Waiting, Running: q.Running, Work: q.Work, Bytes: q.Bytes}
 		}
@@ -60,7 +84,7 @@ func ladderStates(views []admit.View) (list []telemetry.LadderState) {
 
 func (g *Gateway) ledgerState() telemetry.LedgerState {
 	s := g.ledger.Stats()
-	state := telemetry.LedgerState{Appended: s.Appended, Written: s.Written, Lost: s.Lost, Failures: s.Failures, Spool: s.SpoolBytes, Up: s.Up}
+	state := telemetry.LedgerState{Appended: s.Appended, Written: s.Written, Lost: s.Lost, Failures: s.Failures, Spool: s.SpoolBytes, Most: int64(g.state.Load().config.Ledger.Spool), Up: s.Up}
 	if !s.Oldest.IsZero() {
 		state.Oldest = max(time.Since(s.Oldest), 0)
 	}

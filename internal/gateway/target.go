@@ -39,6 +39,7 @@ func (g *Gateway) prepare(c *config.Config) (*state, error) {
 	s := &state{config: c, keys: c.Keys(), targets: map[string]*target{}, pools: map[string][]string{}}
 	byProvider := map[string]*target{}
 	if old := g.state.Load(); old != nil {
+		s.keys.Follow(old.keys)
 		for name, t := range old.targets {
 			s.targets[name] = t
 			byProvider[t.provider] = t

@@ -130,7 +130,7 @@ func (e errInexpressible) Error() string { return e.e.Message }
 // dropped tells the caller which of its hints did not reach the provider.
 func (x *exchange) dropped() {
 	if x.translation != nil && len(x.translation.dropped) > 0 {
-		x.w.Header().Set("X-Spillway-Dropped", strings.Join(x.translation.dropped, ", "))
+		x.w.Header().Set(wire.HeaderDropped, strings.Join(x.translation.dropped, ", "))
 	}
 }
 

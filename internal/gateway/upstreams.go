@@ -22,9 +22,10 @@ type UpstreamReport struct {
 	Reserve     bool             `json:"reserve,omitempty"`
 	Concurrency int              `json:"concurrency"`           // configured or learnt
 	Learnt      bool             `json:"concurrency_is_learnt"` //
+	State       string           `json:"state"`                 // enabled, drained or disabled, as configured
 	Usable      int              `json:"usable"`                // of it, what the breaker leaves
 	Running     int              `json:"running"`
-	Advice      int              `json:"useful_concurrency,omitempty"` // that the limits can feed, with headroom
+	Advice      int              `json:"useful_concurrency,omitzero"` // that the limits can feed, with headroom
 	Breaker     BreakerReport    `json:"breaker"`
 	Speed       float64          `json:"time_ratio"` // times of its calls over the model's mean
 	First       *TimesReport     `json:"first_token_seconds,omitempty"`
@@ -65,7 +66,7 @@ type KeyReport struct {
 	Requests *float64   `json:"requests_per_minute,omitempty"` // paced to; absent if nothing is known
 	Tokens   *float64   `json:"tokens_per_minute,omitempty"`
 	Today    int64      `json:"tokens_today"`
-	Daily    int64      `json:"tokens_daily_limit,omitempty"`
+	Daily    int64      `json:"tokens_daily_limit,omitzero"`
 }
 
 // places are the deployments as the file has them, by name.
@@ -89,7 +90,7 @@ func (g *Gateway) reports(views []admit.View) []UpstreamReport {
 		c := places[d.Name]
 		u := UpstreamReport{
 			Name: d.Name, Model: d.Model, Provider: c.Provider, Region: c.Region, Precision: c.Precision, Tier: d.Tier, Reserve: d.Reserve,
-			Concurrency: d.Slots, Learnt: d.Auto, Usable: d.Calls, Running: d.Running, Advice: d.Concurrency, Speed: d.Ratio,
+			Concurrency: d.Slots, Learnt: d.Auto, State: c.State.String(), Usable: d.Calls, Running: d.Running, Advice: d.Concurrency, Speed: d.Ratio,
 			First: timesOf(d.First), Total: timesOf(d.Total),
 			Breaker: BreakerReport{State: d.State.String(), Reason: d.Why.String(), Share: d.Share, Step: d.Step, Until: clock.future(d.Opens), Warned: d.Warned},
 			Sent:    d.Tally.Sent, Good: d.Tally.Good, Left: d.Tally.Left, Faults: map[string]int64{},
@@ -154,6 +155,9 @@ func (g *Gateway) upstreamStates(views []admit.View) []telemetry.UpstreamState {
 			Slots: d.Slots, Usable: d.Calls, Running: d.Running, State: d.State.String(), Share: d.Share, Step: d.Step,
 			Ratio: d.Ratio, Sent: d.Tally.Sent, Good: d.Tally.Good, Limited: d.Tally.Faults[admit.Throttled], Faults: map[string]int64{},
 			Input: d.Tally.Input, Output: d.Tally.Output, Cost: d.Tally.Cost,
+		}
+		if c.State == config.Drained {
+			u.Slots = 0 // out of use on purpose: nothing is missing
 		}
 		for f, n := range d.Tally.Faults {
 			if f > 0 {

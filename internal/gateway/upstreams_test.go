@@ -90,6 +90,9 @@ func TestUpstreamReport(t *testing.T) {
 		if far := u["far"]; far.Tier != 1 || far.Region != "there" || far.Advice != 0 || len(far.Keys) != 1 || far.Keys[0] != (KeyReport{}) {
 			t.Errorf("before anything: %+v", far)
 		}
+		if _, far, _ := strings.Cut(r.ask(r.ops+"/admin/v1/upstreams", "").body, `"name":"far"`); far == "" || strings.Contains(far, "useful_concurrency") || strings.Contains(far, "tokens_daily_limit") {
+			t.Errorf("nothing limits far, and it says %s", far)
+		}
 		if *near.Keys[1].Requests != 594 || near.Keys[1].Tokens != nil || near.Keys[1].Daily != 5000 { // 600 with a margin
 			t.Errorf("keys: %+v", near.Keys)
 		}

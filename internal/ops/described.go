@@ -17,6 +17,7 @@ type description struct {
 	says    string      // what it is for: a sentence
 	params  []parameter // of the path and of the query
 	takes   any         // a value of the body's type; nil if it takes none
+	orNone  bool        // the body may be left out
 	answers []answer    // those that are no problem; what a successful call gets is first
 	fails   []int       // statuses of its own that are problems; those of every route, of its need and of a body come by themselves
 }
@@ -43,6 +44,10 @@ const (
 	mediaLines  = "application/jsonl"
 	mediaEvents = "text/event-stream"
 )
+
+// changing is how a change may fail: there is no such thing, the file alone counts
+// or somebody was faster, or it would not be a right configuration.
+var changing = []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 
 // descriptions has every route by its pattern. A route without one fails
 // TestEveryRouteIsDescribed.
@@ -114,6 +119,84 @@ var descriptions = map[string]description{
 	"GET /admin/v1/upstreams": {
 		says:    "Says what every deployment is doing.",
 		answers: []answer{{http.StatusOK, "Every deployment; docs/upstreams.md explains the figures.", "", Upstreams{}}},
+	},
+	"POST /admin/v1/upstreams/{name}": {
+		says:    "Drains, disables or enables a deployment, or gives it another weight. It is a change of settings like others.",
+		params:  []parameter{{"name", "", "The deployment, as GET /admin/v1/upstreams calls it; a slash is written %2F."}},
+		takes:   UpstreamWish{},
+		answers: []answer{{http.StatusOK, "What was changed.", "", ChangeReport{}}},
+		fails:   changing,
+	},
+	"GET /admin/v1/settings": {
+		says:    "Lists what can be changed while the gateway runs, with the value in force.",
+		params:  []parameter{{"under", "", "A path: only settings at it and below. Default all."}},
+		answers: []answer{{http.StatusOK, "The settings.", "", SettingsList{}}},
+		fails:   []int{http.StatusNotFound, http.StatusConflict},
+	},
+	"GET /admin/v1/changes": {
+		says:    "Says who changed what, why, and what it was before; also readings of the file.",
+		params:  []parameter{{"limit", 0, "How many, from 1 to 1000. Default 50."}},
+		answers: []answer{{http.StatusOK, "The last changes, newest first.", "", ChangesList{}}},
+		fails:   []int{http.StatusConflict},
+	},
+	"POST /admin/v1/changes": {
+		says:    "Changes settings at once, or says what a change would do. All of it happens, or nothing.",
+		takes:   Proposal{},
+		answers: []answer{{http.StatusOK, "What was changed.", "", ChangeReport{}}},
+		fails:   changing,
+	},
+	"POST /admin/v1/changes/{id}/revert": {
+		says:    "Puts back what a change changed, unless it was changed again since.",
+		params:  []parameter{{"id", "", "The change."}},
+		takes:   Why{},
+		orNone:  true,
+		answers: []answer{{http.StatusOK, "What was changed.", "", ChangeReport{}}},
+		fails:   changing,
+	},
+	"POST /admin/v1/reload": {
+		says:    "Reads the configuration file again, with the changes beside it.",
+		answers: []answer{{http.StatusOK, "It is in force.", "", ChangeReport{}}},
+		fails:   changing,
+	},
+	"GET /admin/v1/tenants": {
+		says:    "Lists who may call, with their keys, none of which can be read here.",
+		answers: []answer{{http.StatusOK, "The tenants, in the order of the configuration.", "", Tenants{}}},
+		fails:   []int{http.StatusConflict},
+	},
+	"PUT /admin/v1/tenants/{name}": {
+		says:    "Makes a tenant, or says what is other of one than its file says. A new one that is given no keys gets one.",
+		params:  []parameter{{"name", "", "The tenant."}},
+		takes:   map[string]any{},
+		answers: []answer{{http.StatusOK, "What was changed, and the key of a new tenant, this once.", "", TenantChange{}}},
+		fails:   changing,
+	},
+	"DELETE /admin/v1/tenants/{name}": {
+		says:    "Takes away a tenant that was made so. One of the file is taken out of the file.",
+		params:  []parameter{{"name", "", "The tenant."}},
+		answers: []answer{{http.StatusOK, "What was changed.", "", TenantChange{}}},
+		fails:   changing,
+	},
+	"POST /admin/v1/tenants/{name}/keys": {
+		says:    "Makes a key.",
+		params:  []parameter{{"name", "", "The tenant."}},
+		takes:   KeyWish{},
+		orNone:  true,
+		answers: []answer{{http.StatusOK, "What was changed, and the key, this once.", "", KeyChange{}}},
+		fails:   changing,
+	},
+	"POST /admin/v1/tenants/{name}/keys/{key}/rotate": {
+		says:    "Makes a key in place of another, which goes on for a while.",
+		params:  []parameter{{"name", "", "The tenant."}, {"key", "", "The key, by its id."}},
+		takes:   KeyWish{},
+		orNone:  true,
+		answers: []answer{{http.StatusOK, "What was changed, and the new key, this once.", "", KeyChange{}}},
+		fails:   changing,
+	},
+	"DELETE /admin/v1/tenants/{name}/keys/{key}": {
+		says:    "Ends a key at once, also one of the file. What it began goes on.",
+		params:  []parameter{{"name", "", "The tenant."}, {"key", "", "The key, by its id."}},
+		answers: []answer{{http.StatusOK, "What was changed.", "", KeyChange{}}},
+		fails:   changing,
 	},
 	"GET /admin/v1/refusals": {
 		says:    "Lists the last refusals, newest first.",

@@ -193,7 +193,7 @@ func (s *schemas) operation(r route) *operation {
 		o.Parameters = append(o.Parameters, where)
 	}
 	if d.takes != nil {
-		o.Body = &body{true, map[string]media{"application/json": {Schema: s.of(d.takes, true)}}}
+		o.Body = &body{!d.orNone, map[string]media{"application/json": {Schema: s.of(d.takes, true)}}}
 	}
 	for _, status := range d.problems(r.need) {
 		o.Responses[strconv.Itoa(status)] = response{Ref: "#/components/responses/" + failed[status].name}
@@ -216,10 +216,10 @@ func (s *schemas) operation(r route) *operation {
 // problems are the statuses of the problems that a route answers with.
 func (d *description) problems(n need) []int {
 	list := append([]int{http.StatusBadRequest}, d.fails...) // a parameter that it does not take
-	if n != nothing {
+	if n != aPage {                                          // what needs nothing is refused to a page under another name
 		list = append(list, http.StatusForbidden, http.StatusTooManyRequests)
 	}
-	if n == toLook || n == toChange {
+	if n == nothing || n == toLook || n == toChange {
 		list = append(list, http.StatusUnauthorized)
 	}
 	if d.takes != nil {
@@ -230,7 +230,7 @@ func (d *description) problems(n need) []int {
 
 func security(method string, n need) []map[string][]string {
 	switch {
-	case n == nothing || n == toLogIn:
+	case n == nothing || n == aPage || n == toLogIn:
 		return []map[string][]string{}
 	case method == http.MethodGet:
 		return []map[string][]string{{"token": {}}, {"cookie": {}}}

@@ -42,6 +42,8 @@ type rig struct {
 	g       *gateway.Gateway
 	surface *Surface
 	log     *text
+
+	settings *Settings
 }
 
 // text keeps what is logged.
@@ -64,13 +66,27 @@ func (l *text) String() string {
 
 func setup(t *testing.T, conf string, loopback bool) *rig {
 	t.Helper()
+	return setupOf(t, SettingsOptions{Text: []byte(conf), Name: "test.yaml"}, loopback)
+}
+
+// setupOf is a surface whose configuration comes from somewhere.
+func setupOf(t *testing.T, from SettingsOptions, loopback bool) *rig {
+	t.Helper()
 	log := &text{}
-	g, err := gateway.New(parse(t, conf), gateway.Options{Log: telemetry.NewLogger(log)})
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	from.Log, from.Env = logger, func(string) (string, bool) { return "", false }
+	settings := NewSettings(from)
+	c, err := settings.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.New(c, gateway.Options{Log: telemetry.NewLogger(log)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Close)
-	return &rig{t, g, New(g, Options{Loopback: loopback, Log: slog.New(slog.NewTextHandler(log, nil))}), log}
+	settings.Use(g)
+	return &rig{t, g, New(g, Options{Loopback: loopback, Log: logger, Settings: settings}), log, settings}
 }
 
 func parse(t *testing.T, conf string) *config.Config {

@@ -27,7 +27,7 @@ const (
 // admit says who asks, if they may do what they ask for.
 func (s *Surface) admit(r *http.Request, to need) (identity, error) {
 	admin := &s.gateway.Config().Admin
-	if to == nothing {
+	if to == aPage || to == nothing && !s.rebound(r) {
 		return anybody, nil
 	}
 	if len(admin.Tokens) == 0 {
@@ -57,7 +57,14 @@ func (s *Surface) admitAnybody(r *http.Request, to need) (identity, error) {
 	case !thisMachine(r.Host):
 		return identity{}, &problem{status: http.StatusForbidden, detail: "without tokens this listener answers to 127.0.0.1 and localhost only", remedy: remedyNone}
 	}
-	return anybody, nil
+	return anybody, sameOrigin(r, true) // programs say no origin
+}
+
+// rebound says that a page of somebody else may be asking, whose name was made to
+// lead to this machine: it could read what needs no token. Scrapers and probes
+// may come by another name, through a proxy, but say no browser's.
+func (s *Surface) rebound(r *http.Request) bool {
+	return s.loopback && !thisMachine(r.Host) && strings.HasPrefix(r.UserAgent(), "Mozilla/")
 }
 
 // identify reads the bearer token or the cookie; what both say must not differ,
@@ -105,8 +112,9 @@ func (s *Surface) check(r *http.Request, admin *config.Admin, token string) (con
 const headerIntent = "X-Spillway-Request"
 
 // sameOrigin refuses what another site made a browser send with our cookie. A
-// login carries none, and comes from programs as well, which say no origin.
-func sameOrigin(r *http.Request, login bool) error {
+// login carries none, nor does anybody without tokens, and both may be programs,
+// which say no origin.
+func sameOrigin(r *http.Request, free bool) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
 	}
@@ -115,9 +123,9 @@ func sameOrigin(r *http.Request, login bool) error {
 	switch {
 	case site != "" && site != "same-origin",
 		origin != "" && (err != nil || from.Host != r.Host),
-		!login && site == "" && origin == "":
+		!free && site == "" && origin == "":
 		return &problem{status: http.StatusForbidden, detail: "the request does not come from a page of this gateway", remedy: "send the token as Authorization: Bearer TOKEN instead of a cookie"}
-	case !login && r.Header.Get(headerIntent) != "1":
+	case !free && r.Header.Get(headerIntent) != "1":
 		return &problem{status: http.StatusForbidden, detail: "with a cookie this needs the header " + headerIntent + ": 1", remedy: "send it, or the token as Authorization: Bearer TOKEN"}
 	}
 	return nil

@@ -15,25 +15,37 @@ var table = map[string]struct {
 	body                                    string
 	nobody, viewer, admin, loopback, remote int // loopback and remote: no tokens are configured
 }{
-	"GET /healthz":               {"", 200, 200, 200, 200, 200},
-	"GET /readyz":                {"", 200, 200, 200, 200, 200},
-	"GET /metrics":               {"", 200, 200, 200, 200, 200},
-	"GET /{$}":                   {"", 302, 302, 302, 302, 302},
-	"GET /console/":              {"", 200, 200, 200, 200, 200},
-	"GET /debug/events":          {"", 401, 200, 200, 200, 403},
-	"POST /admin/v1/session":     {`{"token":"viewer-token"}`, 200, 200, 200, 403, 403},
-	"GET /admin/v1/session":      {"", 401, 200, 200, 200, 403},
-	"DELETE /admin/v1/session":   {"", 401, 204, 204, 204, 403},
-	"GET /admin/v1/snapshot":     {"", 401, 200, 200, 200, 403},
-	"GET /admin/v1/history":      {"", 401, 200, 200, 200, 403},
-	"GET /admin/v1/live":         {"", 401, 200, 200, 200, 403}, // left at the first event
-	"GET /admin/v1/upstreams":    {"", 401, 200, 200, 200, 403},
-	"GET /admin/v1/refusals":     {"", 401, 200, 200, 200, 403},
-	"POST /admin/v1/explain":     {`{"request_id":"req_0"}`, 401, 404, 404, 404, 403},
-	"GET /admin/v1/openapi.json": {"", 401, 200, 200, 200, 403},
-	"GET /admin/v1/elsewhere":    {"", 401, 404, 404, 404, 403}, // nobody learns what there is
-	"POST /admin/v1/upstreams":   {"", 401, 404, 404, 404, 403},
-	"GET /debug/pprof/elsewhere": {"", 401, 404, 404, 404, 403},
+	"GET /healthz":                                    {"", 200, 200, 200, 200, 200},
+	"GET /readyz":                                     {"", 200, 200, 200, 200, 200},
+	"GET /metrics":                                    {"", 200, 200, 200, 200, 200},
+	"GET /{$}":                                        {"", 302, 302, 302, 302, 302},
+	"GET /console/":                                   {"", 200, 200, 200, 200, 200},
+	"GET /debug/events":                               {"", 401, 200, 200, 200, 403},
+	"POST /admin/v1/session":                          {`{"token":"viewer-token"}`, 200, 200, 200, 403, 403},
+	"GET /admin/v1/session":                           {"", 401, 200, 200, 200, 403},
+	"DELETE /admin/v1/session":                        {"", 401, 204, 204, 204, 403},
+	"GET /admin/v1/snapshot":                          {"", 401, 200, 200, 200, 403},
+	"GET /admin/v1/history":                           {"", 401, 200, 200, 200, 403},
+	"GET /admin/v1/live":                              {"", 401, 200, 200, 200, 403}, // left at the first event
+	"GET /admin/v1/upstreams":                         {"", 401, 200, 200, 200, 403},
+	"GET /admin/v1/refusals":                          {"", 401, 200, 200, 200, 403},
+	"POST /admin/v1/explain":                          {`{"request_id":"req_0"}`, 401, 404, 404, 404, 403},
+	"GET /admin/v1/openapi.json":                      {"", 401, 200, 200, 200, 403},
+	"GET /admin/v1/settings":                          {"", 401, 200, 200, 200, 403},
+	"GET /admin/v1/changes":                           {"", 401, 200, 200, 200, 403},
+	"POST /admin/v1/changes":                          {`{"set":{"log.level":"warn"}}`, 401, 403, 200, 403, 403},
+	"POST /admin/v1/changes/{id}/revert":              {"", 401, 403, 404, 403, 403},
+	"POST /admin/v1/reload":                           {"", 401, 403, 200, 403, 403},
+	"GET /admin/v1/tenants":                           {"", 401, 200, 200, 200, 403},
+	"PUT /admin/v1/tenants/{name}":                    {`{"weight":2}`, 401, 403, 200, 403, 403},
+	"DELETE /admin/v1/tenants/{name}":                 {"", 401, 403, 404, 403, 403},
+	"POST /admin/v1/tenants/{name}/keys":              {"", 401, 403, 404, 403, 403},
+	"POST /admin/v1/tenants/{name}/keys/{key}/rotate": {"", 401, 403, 404, 403, 403},
+	"DELETE /admin/v1/tenants/{name}/keys/{key}":      {"", 401, 403, 404, 403, 403},
+	"POST /admin/v1/upstreams/{name}":                 {`{"action":"drain"}`, 401, 403, 404, 403, 403},
+	"GET /admin/v1/elsewhere":                         {"", 401, 404, 404, 404, 403}, // nobody learns what there is
+	"POST /admin/v1/upstreams":                        {"", 401, 404, 404, 404, 403},
+	"GET /debug/pprof/elsewhere":                      {"", 401, 404, 404, 404, 403},
 }
 
 func TestWhoMayDoWhat(t *testing.T) {

@@ -31,7 +31,7 @@ func TestDescriptionIsUpToDate(t *testing.T) {
 }
 
 // who are those that may use a route, in the words of docs/admin.md.
-var who = map[need]string{nothing: "everybody", toLook: "viewers", toChange: "admins", toLogIn: "everybody with a token"}
+var who = map[need]string{aPage: "everybody", nothing: "everybody", toLook: "viewers", toChange: "admins", toLogIn: "everybody with a token"}
 
 // The guide lists every route, between two marks.
 func TestGuideListsRoutes(t *testing.T) {
@@ -43,7 +43,8 @@ func TestGuideListsRoutes(t *testing.T) {
 		for i, name := range d.query(r.pattern) {
 			query += string("?&"[min(i, 1)]) + name + "="
 		}
-		fmt.Fprintf(&b, "| `%s%s` | %s | %s |\n", r.pattern, query, who[r.need], d.says)
+		method, at := templated(r.pattern)
+		fmt.Fprintf(&b, "| `%s %s%s` | %s | %s |\n", method, at, query, who[r.need], d.says)
 	}
 	text, err := os.ReadFile(guide)
 	if err != nil {
@@ -64,13 +65,18 @@ func TestGuideListsRoutes(t *testing.T) {
 }
 
 func TestEveryRouteIsDescribed(t *testing.T) {
-	known := map[string]bool{}
+	known, ids := map[string]bool{}, map[string]string{}
 	for _, r := range setup(t, base, true).surface.routes() {
 		known[r.pattern] = true
 		d, ok := descriptions[r.pattern]
 		if !ok || d.says == "" || len(d.answers) == 0 {
 			t.Errorf("%s is not described: add it to descriptions in described.go, then run make update", r.pattern)
 		}
+		id := operationID(templated(r.pattern))
+		if other, ok := ids[id]; ok {
+			t.Errorf("%s and %s are both the operation %s", other, r.pattern, id)
+		}
+		ids[id] = r.pattern
 		params := map[string]bool{}
 		for _, p := range d.params {
 			params[p.name] = true
@@ -94,6 +100,21 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	for pattern := range descriptions {
 		if !known[pattern] {
 			t.Errorf("%s is described and is no route", pattern)
+		}
+	}
+}
+
+func TestPatternsAsOpenAPI(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"GET /readyz":            "getReadyz GET /readyz",
+		"GET /admin/v1/refusals": "getRefusals GET /admin/v1/refusals",
+		"POST /admin/v1/tenants/{name}/keys/{key}/rotate": "postTenantsNameKeysKeyRotate POST /admin/v1/tenants/{name}/keys/{key}/rotate",
+		"GET /page/{path...}":                             "getPagePath GET /page/{path}",
+		"GET /{$}":                                        "get GET /",
+	} {
+		method, at := templated(pattern)
+		if got := operationID(method, at) + " " + method + " " + at; got != want {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
 		}
 	}
 }

@@ -25,6 +25,8 @@ type Options struct {
 	// only then anybody may look.
 	Loopback bool
 	Log      *slog.Logger
+	// Settings are the file and what is changed beside it. Nil lets nothing be changed.
+	Settings *Settings
 }
 
 // Surface is the handler of the listener for operators. It is safe for
@@ -33,6 +35,7 @@ type Surface struct {
 	gateway  *gateway.Gateway
 	loopback bool
 	log      *slog.Logger
+	settings *Settings
 	sessions *sessions
 	failures *failures
 	stage    *stage
@@ -41,7 +44,7 @@ type Surface struct {
 
 // New makes the surface of a gateway.
 func New(g *gateway.Gateway, o Options) *Surface {
-	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, sessions: newSessions(), failures: newFailures(), stage: newStage(g.Picture, o.Log), mux: http.NewServeMux()}
+	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, settings: o.Settings, sessions: newSessions(), failures: newFailures(), stage: newStage(g.Picture, o.Log), mux: http.NewServeMux()}
 	for _, r := range s.routes() {
 		s.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, q *http.Request) { s.serve(w, q, r) })
 	}
@@ -53,7 +56,8 @@ func New(g *gateway.Gateway, o Options) *Surface {
 type need uint8
 
 const (
-	nothing  need = iota // everybody who reaches the listener may
+	aPage    need = iota // everybody may have it, by any name: it holds no data
+	nothing              // everybody who reaches the listener may
 	toLook               // viewers and admins
 	toChange             // admins only
 	toLogIn              // everybody, but not before a pause after too many failures
@@ -78,8 +82,8 @@ func (s *Surface) routes() []route {
 			metrics.ServeHTTP(w, r)
 			return nil
 		}},
-		{"GET /{$}", nothing, toConsole},
-		{"GET " + console.Prefix, nothing, func(w http.ResponseWriter, r *http.Request, _ identity) error {
+		{"GET /{$}", aPage, toConsole},
+		{"GET " + console.Prefix, aPage, func(w http.ResponseWriter, r *http.Request, _ identity) error {
 			page.ServeHTTP(w, r)
 			return nil
 		}},
@@ -91,6 +95,18 @@ func (s *Surface) routes() []route {
 		{"GET /admin/v1/history", toLook, s.history},
 		{"GET /admin/v1/live", toLook, s.live},
 		{"GET /admin/v1/upstreams", toLook, s.upstreams},
+		{"POST /admin/v1/upstreams/{name}", toChange, s.changeUpstream},
+		{"GET /admin/v1/settings", toLook, s.listSettings},
+		{"GET /admin/v1/changes", toLook, s.listChanges},
+		{"POST /admin/v1/changes", toChange, s.changeSettings},
+		{"POST /admin/v1/changes/{id}/revert", toChange, s.revertChange},
+		{"POST /admin/v1/reload", toChange, s.reload},
+		{"GET /admin/v1/tenants", toLook, s.listTenants},
+		{"PUT /admin/v1/tenants/{name}", toChange, s.putTenant},
+		{"DELETE /admin/v1/tenants/{name}", toChange, s.deleteTenant},
+		{"POST /admin/v1/tenants/{name}/keys", toChange, s.createKey},
+		{"POST /admin/v1/tenants/{name}/keys/{key}/rotate", toChange, s.rotateKey},
+		{"DELETE /admin/v1/tenants/{name}/keys/{key}", toChange, s.revokeKey},
 		{"GET /admin/v1/refusals", toLook, s.refusals},
 		{"POST /admin/v1/explain", toLook, s.explain},
 		{"GET /admin/v1/openapi.json", toLook, s.describe},
@@ -105,13 +121,14 @@ func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve lets those through who may, within bounds of size and time.
 func (s *Surface) serve(w http.ResponseWriter, r *http.Request, to route) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // not every writer of a test can
 	who, err := s.admit(r, to.need)
 	if err == nil {
 		err = to.knows(r)
 	}
 	if err == nil {
+		// Not before: net/http would wait for the body of a stranger, who is not to be answered late.
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		err = to.serve(w, r, who)
 	}
 	if err != nil {

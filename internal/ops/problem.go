@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // problem is an error for an operator, as RFC 9457 writes it: what was wrong,
@@ -53,7 +54,7 @@ func (p *problem) write(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.status)
 	if r.Method != http.MethodHead {
-		body, _ := json.Marshal(Problem{"about:blank", http.StatusText(p.status), p.status, p.detail, p.place, p.remedy}) // strings always have a form
+		body, _ := json.Marshal(Problem{"about:blank", http.StatusText(p.status), p.status, p.detail, p.place, p.remedy}, jsontext.AllowInvalidUTF8(true)) // a path may be anything; so strings always have a form
 		w.Write(body)
 	}
 }

@@ -27,7 +27,7 @@ func TestGuardKeepsQuiet(t *testing.T) {
 			events, distrusted := 0, false
 			_, err = s.Play("ours", func(d Decider, now time.Time) {
 				if events++; events%50 == 0 {
-					distrusted = distrusted || d.(*admit.Controller).Snapshot(now).Tenants[0].Distrusted
+					distrusted = distrusted || d.(*admit.Controller).Payer(now, 0).Distrusted
 				}
 			})
 			if err != nil {

@@ -115,7 +115,8 @@ func TestFeedsAgreeWithTheCore(t *testing.T) {
 		now = now.Add(took)
 		c.Finish(now, admit.ID(i+1), admit.Outcome{OK: true, Status: 200, Input: input, Output: output, Known: true})
 	}
-	live := c.Snapshot(now).Deployments[0].Concurrency
+	view, _ := c.View(now, 0, nil)
+	live := view.Deployments[0].Concurrency
 	feeds := Feeds(&p.Models[0], &Profile{Model: "chat", Service: took, Tokens: input + output})
 	if math.Abs(float64(live-feeds[0].Useful)) > 2 {
 		t.Errorf("the core says %d, tune %d", live, feeds[0].Useful)

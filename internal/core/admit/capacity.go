@@ -70,6 +70,9 @@ func (p *pool) survey(now time.Time) {
 		if d.auto != nil {
 			d.slots = d.auto.Limit()
 		}
+		if d.off {
+			continue // nothing of it comes back by itself
+		}
 		calls := d.calls(now)
 		denied, paused, rate := true, time.Time{}, 0.0
 		for _, k := range d.keys {
@@ -137,7 +140,7 @@ func (p *pool) companions(now time.Time) {
 // trusted says that it is worth a call now, whether or not it has room.
 func (d *deployment) trusted(now time.Time) bool {
 	state, _ := d.breaker.State(now)
-	return !d.left && (state == breaker.Closed || state == breaker.Recovering) && d.usable(now)
+	return !d.left && !d.off && (state == breaker.Closed || state == breaker.Recovering) && d.usable(now)
 }
 
 // meanTokens is what a call of the pool takes of late, at least one.

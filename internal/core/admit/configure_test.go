@@ -2,6 +2,7 @@ package admit
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -37,6 +38,88 @@ func TestReloadKeeps(t *testing.T) {
 		t.Errorf("limits %+v %+v, before the reloads %+v %+v", r, k, requests, tokens)
 	}
 	d.only(d.good(at+s, d.last-5), d.last-3, Run, StageDispatch) // in the old order
+}
+
+// TestOff: a deployment that is off gets no further calls, whatever waits; what runs
+// on it ends as ever, and when it is on again it is what it was.
+func TestOff(t *testing.T) {
+	const s = time.Second
+	policy := func(x, y bool) *Policy {
+		return deployments(Deployment{Name: "x", Concurrency: 1, Off: x}, Deployment{Name: "y", Concurrency: 1, Off: y})
+	}
+	d := newDesk(t, policy(false, false))
+	d.fill(0, 5, Request{Deadline: after(60 * s)})
+	d.configure(0, policy(true, false))
+	ran := map[string]int{}
+	for i := range 2 { // both end; one place is left for what waits
+		for _, x := range d.good(s, ID(i+1)) {
+			ran[x.Deployment]++
+		}
+	}
+	if ran["y"] != 1 || ran["x"] != 0 {
+		t.Errorf("%v: x is off", ran)
+	}
+	d.configure(s, policy(true, true))
+	if ds := d.good(2*s, 3); len(ds) != 0 {
+		t.Errorf("%+v: nothing is on", ds)
+	}
+	d.is(d.offer(2*s, Request{}), Reject, StageCapacity)
+	if n := d.c.Waiting(); n != 2 {
+		t.Errorf("%d wait: who waited stays", n)
+	}
+	if ds := d.configure(10*s, policy(false, true)); len(ds) != 1 || ds[0].ID != 4 || ds[0].Deployment != "x" {
+		t.Errorf("%+v: in the old order, on x", ds)
+	}
+}
+
+// TestOffAtAnyMoment: deployments go off and on while requests come, end and fail;
+// the invariants, which the desk checks after each event, hold.
+func TestOffAtAnyMoment(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	policy := func(x, y bool) *Policy {
+		p := deployments(Deployment{Name: "x", Concurrency: 2, Off: x}, Deployment{Name: "y", Concurrency: 1, Off: y, Tier: 1})
+		p.Models[0].Breaker.Cooldown = time.Second
+		return p
+	}
+	d := newDesk(t, policy(false, false))
+	at, ran := time.Duration(0), map[ID]bool{}
+	note := func(ds []Decision) {
+		for _, x := range ds {
+			delete(ran, x.ID)
+			if x.Verdict == Run {
+				ran[x.ID] = true
+			}
+		}
+	}
+	off := 0
+	for range 4000 {
+		at += time.Duration(rng.IntN(400)) * time.Millisecond
+		switch n := rng.IntN(10); {
+		case n < 4:
+			note(append([]Decision{d.offer(at, Request{})}, d.rest...))
+		case n < 8:
+			for id := range ID(d.last + 1) { // the oldest, not any: maps have no order
+				if ran[id] {
+					delete(ran, id)
+					if n == 4 {
+						note(d.finish(at, id, failed))
+					} else {
+						note(d.good(at, id))
+					}
+					break
+				}
+			}
+		case n == 8:
+			note(d.tick(at))
+		default:
+			off = rng.IntN(4)
+			note(d.configure(at, policy(off&1 > 0, off&2 > 0)))
+		}
+	}
+	note(d.configure(at, policy(false, false)))
+	if d.last < 1000 {
+		t.Errorf("only %d requests", d.last)
+	}
 }
 
 // TestReloadSlots: more slots run what waits at once, fewer let what runs end.

@@ -17,6 +17,7 @@ type deployment struct {
 	running  int
 	rank     int  // place of its tier in the pool, 0 first
 	left     bool // no longer in the policy; lives until its calls have ended
+	off      bool // the policy gives it no further calls
 	troubled bool // its breaker may leave less than all
 	limited  bool // its keys may limit something
 
@@ -79,7 +80,7 @@ func hashOf(s string) uint64 {
 // configure sets what the policy says and keeps all that was learnt.
 func (d *deployment) configure(policy Deployment, b breaker.Policy) {
 	wasAuto := d.auto != nil
-	d.policy, d.left = policy, false
+	d.policy, d.left, d.off = policy, false, policy.Off
 	d.breaker.Configure(b)
 	switch {
 	case !policy.Auto:
@@ -108,7 +109,7 @@ func (d *deployment) configure(policy Deployment, b breaker.Policy) {
 // calls is how many calls at once it is trusted with now.
 func (d *deployment) calls(now time.Time) int {
 	switch {
-	case d.left:
+	case d.left || d.off:
 		return 0
 	case !d.troubled:
 		return d.slots
@@ -118,7 +119,7 @@ func (d *deployment) calls(now time.Time) int {
 
 // room says whether one more call may run on it, its keys apart.
 func (d *deployment) room(now time.Time) bool {
-	if d.running >= d.slots || d.left {
+	if d.running >= d.slots || d.left || d.off {
 		return false
 	}
 	return !d.troubled || d.begun() < d.calls(now)

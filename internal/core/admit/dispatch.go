@@ -162,7 +162,7 @@ func (p *pool) wakeAfter(now time.Time, w *want) {
 // wakeOpen asks for a Tick when a breaker lets a probe pass.
 func (p *pool) wakeOpen(now time.Time) {
 	for _, d := range p.deployments {
-		if at := d.breaker.Opens(now); !at.IsZero() && !d.left && d.running < d.slots {
+		if at := d.breaker.Opens(now); !at.IsZero() && !d.left && !d.off && d.running < d.slots {
 			p.wakeBy(at)
 		}
 	}
@@ -177,7 +177,7 @@ func (p *pool) wakeBy(t time.Time) {
 // opening is when that is; zero if only the end of a running call makes room.
 func (p *pool) opening(now time.Time, w *want) (soonest time.Time) {
 	for _, d := range p.deployments {
-		if d.rank > w.most || w.avoids(d) || d.left || d.running >= d.slots {
+		if d.rank > w.most || w.avoids(d) || d.left || d.off || d.running >= d.slots {
 			continue
 		}
 		at := d.breaker.Opens(now)

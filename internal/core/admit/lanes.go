@@ -26,15 +26,15 @@ type Lanes struct {
 	bar   Lane // the last of a full list: what comes after it need not be looked at
 }
 
-// before says that a comes before b: more waiting, then the older, then by name.
-func (a *Lane) before(b *Lane) int {
+// compare is below 0 if a comes before b: more waiting, then the older, then by name.
+func (a *Lane) compare(b *Lane) int {
 	return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Oldest, a.Oldest),
 		strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Model, b.Model), cmp.Compare(a.Class, b.Class))
 }
 
 // Longest are the lanes, the longest first.
 func (l *Lanes) Longest() []Lane {
-	slices.SortFunc(l.list, func(a, b Lane) int { return a.before(&b) })
+	slices.SortFunc(l.list, func(a, b Lane) int { return a.compare(&b) })
 	if over := len(l.list) - l.Limit; over > 0 {
 		l.list, l.Left = l.list[:l.Limit], l.Left+over
 	}
@@ -61,7 +61,7 @@ func (l *Lanes) collect(now time.Time, p *pool) {
 				Tenant: x.member.tenant.policy.Name, Model: p.policy.Name, Class: Class(class), Waiting: n,
 				Oldest: now.Sub(x.flow.Oldest().Value.queued),
 			}
-			if l.bar.Waiting > 0 && l.bar.before(&next) < 0 {
+			if l.bar.Waiting > 0 && l.bar.compare(&next) < 0 {
 				l.Left++
 				continue
 			}

@@ -84,8 +84,10 @@ type Deployment struct {
 	Tier int
 	// Reserve puts the deployment behind all tiers.
 	Reserve bool
-	Weight  int // for the balance Weighted. Default 1
-	Price   Price
+	// Off gives it no further calls; those that run go on.
+	Off    bool
+	Weight int // for the balance Weighted. Default 1
+	Price  Price
 	// Quality by the task that a request names, between 0 and 1; "" holds for
 	// tasks not named. Default 0.5.
 	Quality map[string]float64
@@ -100,7 +102,8 @@ type Quota struct {
 	Requests int64 // a minute
 	Tokens   int64 // input and output a minute
 	Daily    int64 // tokens a day
-	// Midnight is when the provider's day begins, after midnight UTC.
+	// Midnight is when the provider's day begins, after midnight UTC; below zero if
+	// that is before it.
 	Midnight time.Duration
 }
 

@@ -1,23 +1,12 @@
 package admit
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/core/meter"
 )
 
-// Snapshot is the state of the controller in numbers.
-type Snapshot struct {
-	Pools       []PoolState       // in order of first appearance
-	Deployments []DeploymentState // by model, in the order of the policy
-	Tenants     []TenantState     // by name
-	Accounts    []AccountState
-	Money       MoneyState
-}
-
-// PoolState is one pool's part of a Snapshot.
+// PoolState is one pool: its slots and queues.
 type PoolState struct {
 	Model    string
 	Slots    int
@@ -66,8 +55,8 @@ func (l *level) state(now time.Time) LevelState {
 	return s
 }
 
-// AccountState is one account's part of a Snapshot; those of users and sessions
-// are too many for it.
+// AccountState is one limit of one account; those of users and sessions are too
+// many to be told of.
 type AccountState struct {
 	Scope        Scope
 	Tenant, Name string // Name is the model or the key
@@ -78,12 +67,6 @@ type AccountState struct {
 	Alarm        Alarm
 	Level        int           // of the ladder, that it asks for
 	Lasts        time.Duration // until the limit is reached at that rate; the largest duration if never
-}
-
-// accountStates are all limits of all accounts, but for users and sessions.
-func (c *Controller) accountStates(now time.Time) (list []AccountState) {
-	c.eachAccount(func(a *account) { list = a.states(now, list) })
-	return list
 }
 
 // states adds the limits of an account to a list.
@@ -138,31 +121,13 @@ type QueueState struct {
 	Work    time.Duration // predicted slot time of what waits
 }
 
-// TenantState is one tenant's part of a Snapshot.
+// TenantState is one tenant over all pools.
 type TenantState struct {
 	Name       string
 	Active     int // waiting or running
 	Waiting    int
 	Distrusted bool // predictions are not believed for it at the moment, in some pool
 	Came       bool // it has asked for something since the controller began
-}
-
-// Snapshot reads the state, all of it at once. It takes a while where there is
-// much: View and Tenants read parts.
-func (c *Controller) Snapshot(now time.Time) Snapshot {
-	var s Snapshot
-	for _, p := range c.pools {
-		if !p.gone() {
-			s.Pools = append(s.Pools, p.state(now))
-			s.Deployments = append(s.Deployments, p.deploymentStates(now)...)
-		}
-	}
-	for _, t := range c.tenants {
-		s.Tenants = append(s.Tenants, t.state(now))
-	}
-	s.Accounts, s.Money = c.accountStates(now), c.Money()
-	slices.SortFunc(s.Tenants, func(a, b TenantState) int { return strings.Compare(a.Name, b.Name) })
-	return s
 }
 
 // gone says that the pool is no longer in the policy and that its calls are over.

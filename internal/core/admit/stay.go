@@ -97,7 +97,7 @@ func (p *pool) pressedFor(now time.Time, class Class) bool {
 // paused says that every deployment pauses, as its provider asked for.
 func (p *pool) paused(now time.Time) bool {
 	for _, d := range p.deployments {
-		if !d.left && !d.resting(now) {
+		if !d.left && !d.off && !d.resting(now) {
 			return false
 		}
 	}

@@ -45,7 +45,7 @@ func quantiles(h *meter.Hist) (q Quantiles) {
 	return Quantiles{at(0.5), at(0.95), at(0.99)}
 }
 
-// DeploymentState is one deployment's part of a Snapshot.
+// DeploymentState is one deployment: what it has, and what it can do now.
 type DeploymentState struct {
 	Name        string
 	Model       string

@@ -30,7 +30,8 @@ type Purse struct {
 	head  int64                  // number of the running slot
 	turns int64                  // when it ends, Unix nanoseconds
 
-	from, until time.Time // the period that sum is of
+	from, until time.Time // when the running period begins and ends
+	period      int64     // that sum is of: when it begins by its own clock, Unix seconds
 }
 
 // Set says what is counted; what was counted stays as long as the kind of the
@@ -170,12 +171,11 @@ func (p *Purse) turn(now time.Time) {
 		from = time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
 		until = time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	from, until = from.Add(-p.zone), until.Add(-p.zone)
-	switch {
-	case from.Before(p.from) && now.Before(p.from): // time runs backwards: as if no time passed
-		return
-	case !now.Before(p.until) && (p.from.IsZero() || !from.Before(p.until)):
-		p.sum = 0
+	// Which period it is, is known by its name and not by when it begins: that is
+	// another time after the zone has changed, and the sum still that of the period.
+	// If time or zone run back, what was spent stays until a later one.
+	if period := from.Unix(); period > p.period {
+		p.sum, p.period = 0, period
 	}
-	p.from, p.until = from, until
+	p.from, p.until = from.Add(-p.zone), until.Add(-p.zone)
 }

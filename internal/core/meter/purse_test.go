@@ -150,3 +150,44 @@ func BenchmarkPurse(b *testing.B) {
 		p.Sum(now)
 	}
 }
+
+// The end of summer time, a zone that is set anew and a wall clock that was
+// wrong: the period begins at another time, and what was spent in it stays.
+func TestPurseOfAnotherZone(t *testing.T) { // B193
+	noon := time.Date(2026, 10, 25, 12, 0, 0, 0, time.UTC)
+	spent := func(zone time.Duration) *Purse {
+		var p Purse
+		p.Set(Daily, 24*time.Hour, zone)
+		p.Add(noon, 5)
+		return &p
+	}
+	for _, tt := range []struct {
+		name      string
+		was, zone time.Duration
+		want      int64
+		left      time.Duration
+	}{
+		{"summer time ends", 2 * time.Hour, time.Hour, 5, 11 * time.Hour},
+		{"summer time begins", time.Hour, 2 * time.Hour, 5, 10 * time.Hour},
+		{"the clock was two seconds ahead", 0, -2 * time.Second, 5, 12*time.Hour + 2*time.Second},
+		{"the clock was an hour behind", 0, time.Hour, 5, 11 * time.Hour},
+		{"the machine slept past midnight", 0, 13 * time.Hour, 0, 23 * time.Hour},
+		{"and for days", 0, 60 * time.Hour, 0, 24 * time.Hour},
+		{"the clock was set to the day before", 0, -13 * time.Hour, 5, time.Hour},
+	} {
+		p := spent(tt.was)
+		p.Set(Daily, 24*time.Hour, tt.zone)
+		if got, left := p.Sum(noon), p.Left(noon); got != tt.want || left != tt.left {
+			t.Errorf("%s: %d and %v left, want %d and %v", tt.name, got, left, tt.want, tt.left)
+		}
+	}
+	p := spent(0)
+	p.Set(Daily, 24*time.Hour, -13*time.Hour) // yesterday again
+	p.Add(noon, 2)
+	if got := p.Sum(noon.Add(2 * time.Hour)); got != 7 { // and today for the second time
+		t.Errorf("today, come to twice: %d, want 7", got)
+	}
+	if got := p.Sum(noon.Add(26 * time.Hour)); got != 0 {
+		t.Errorf("tomorrow: %d", got)
+	}
+}

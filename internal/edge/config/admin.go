@@ -11,7 +11,25 @@ import (
 type Admin struct {
 	// The tokens that operators send. Default none: everybody on this machine may look, and nobody may change anything.
 	Tokens []AdminToken `yaml:"tokens"`
+	// What becomes of settings that are changed while the gateway runs: durable, they stand beside this file and outlive a restart, or file, there are none and this file alone counts. Default durable.
+	Changes Changes `yaml:"changes"`
+	// Directory of this gateway alone, for what was changed and by whom. It is made if it is not there. Default spillway-data, from where the gateway is started. A change needs a restart.
+	Directory string `yaml:"directory"`
 }
+
+// Changes is who owns the settings.
+type Changes string
+
+const (
+	ChangesDurable Changes = "durable" // the file, and what was changed beside it
+	ChangesFile    Changes = "file"    // the file alone
+)
+
+func (c Changes) String() string { return string(c) }
+
+func (Changes) choices() []string { return []string{string(ChangesDurable), string(ChangesFile)} }
+
+func (a *Admin) setDefaults() { a.Changes, a.Directory = ChangesDurable, "spillway-data" }
 
 // AdminToken is what one operator, or one program of theirs, shows.
 type AdminToken struct {
@@ -50,6 +68,9 @@ func (t *AdminToken) setDefaults() { t.Role = RoleViewer }
 
 // checkAdmin never repeats what stands for a hash: it may be the token.
 func (c *Config) checkAdmin(d *document) {
+	if c.Admin.Directory == "" {
+		d.fail("admin.directory", "is empty; leave it out for spillway-data, or write admin: {changes: file}")
+	}
 	for i := range c.Admin.Tokens {
 		t, path := &c.Admin.Tokens[i], index("admin.tokens", i)
 		t.Hash = strings.ToLower(t.Hash)
@@ -69,7 +90,7 @@ func (c *Config) checkAdmin(d *document) {
 		for j := range c.Tenants {
 			for n, k := range c.Tenants[j].Keys {
 				if k.Hash == t.Hash {
-					d.fail(at, "is also a key of the tenant in line %d; a caller would be an operator", d.line(index(join(index("tenants", j), "keys"), n)))
+					d.fail(at, "is also a key of the tenant in %s; a caller would be an operator", d.line(index(join(index("tenants", j), "keys"), n)))
 				}
 			}
 		}

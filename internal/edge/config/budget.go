@@ -112,7 +112,7 @@ func (b *Budget) check(d *document, path string) {
 	}
 	at := join(path, "zone")
 	if _, err := b.Zone.location(); err != nil {
-		d.fail(at, "%s is %v", d.quote(at, string(b.Zone)), err)
+		d.fail(at, "%s is %v", veil(d.quote(at, string(b.Zone))), err)
 	} else if d.wrote(at) && !b.Calendar {
 		d.fail(at, "only with calendar: true")
 	}

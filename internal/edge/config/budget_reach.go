@@ -40,7 +40,7 @@ func (c *Config) checkPrices(d *document) {
 		for i := range c.Models[name].Deployments {
 			if dep := &c.Models[name].Deployments[i]; c.Providers[dep.Provider] != nil && dep.Price.Source == PriceUnknown {
 				d.fail(index(join(join("models", name), "deployments"), i),
-					"the price of %s is unknown, and %s (line %d) counts what it costs; write its price, or price: free", dep.Name, budget, d.line(budget))
+					"the price of %s is unknown, and %s (%s) counts what it costs; write its price, or price: free", dep.Name, budget, d.line(budget))
 			}
 		}
 	}

@@ -42,6 +42,9 @@ func (c *Classes) of(k admit.Class) *ClassPolicy {
 // DeadlineOf is the deadline of a request of the class that names none.
 func (c *Classes) DeadlineOf(k admit.Class) time.Duration { return c.of(k).Deadline }
 
+// MaxWaitOf is the longest time in the queue that the class may have.
+func (c *Classes) MaxWaitOf(k admit.Class) time.Duration { return c.of(k).MaxWait }
+
 func (c *Classes) setDefaults() {
 	for k := range admit.Class(admit.NumClasses) {
 		d := admit.DefaultClass(k)

@@ -69,6 +69,8 @@ type Config struct {
 	keys  *Keys
 	asOf  string            // the day of the table of prices
 	parts map[string]string // by pool of a precision, the model that it is part of
+
+	origins map[string]bool // by path of what was written, whether a change wrote it
 }
 
 // Mode says what happens to a predicted refusal.
@@ -128,6 +130,7 @@ func (c *Config) setDefaults() {
 	c.Retry.setDefaults()
 	c.ScaleUp.setDefaults()
 	c.Ledger.setDefaults()
+	c.Admin.setDefaults()
 	c.Log.Level = LevelInfo
 	c.Traces.setDefaults()
 }
@@ -162,17 +165,28 @@ func readFile(path string) ([]byte, error) {
 // up variables. A faulty text gives Problems: all of them, where one does not
 // hide another.
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, error) {
+	c, _, err := parseWith(name, data, env, nil)
+	return c, err
+}
+
+// parseWith is Parse with changes in place of parts of the text.
+func parseWith(name string, data []byte, env func(string) (string, bool), changes *grafting) (*Config, *document, error) {
 	c := new(Config)
 	c.setDefaults()
 	d := newDocument(name, env)
+	d.grafting = changes
 	d.decode(data, c)
 	if len(d.problems) == 0 {
 		c.check(d)
 	}
-	if len(d.problems) > 0 {
-		return nil, d.sorted()
+	if changes != nil {
+		changes.settle(d)
 	}
-	return c, nil
+	if len(d.problems) > 0 {
+		return nil, d, d.sorted()
+	}
+	c.origins = d.origins()
+	return c, d, nil
 }
 
 func (c *Config) check(d *document) {
@@ -274,6 +288,7 @@ func (c *Config) Restart(old *Config) []string {
 		{"ops", c.Ops != old.Ops},
 		{"limits.headers", c.Limits.Headers != old.Limits.Headers},
 		{"ledger", c.Ledger != old.Ledger},
+		{"admin.directory", c.Admin.Directory != old.Admin.Directory},
 	} {
 		if s.changed {
 			names = append(names, s.name)

@@ -132,7 +132,7 @@ func TestTwoLinesAreEnough(t *testing.T) {
 	if len(c.Models) != 1 || m == nil {
 		t.Fatalf("models: %+v", c.Models)
 	}
-	if want := []Deployment{{Provider: "gpu", Concurrency: 16, Name: "gpu/*", Weight: 1}}; !reflect.DeepEqual(m.Deployments, want) {
+	if want := []Deployment{{Provider: "gpu", Concurrency: 16, Name: "gpu/*", Weight: 1, State: Enabled}}; !reflect.DeepEqual(m.Deployments, want) {
 		t.Errorf("deployments %+v, want %+v: the caller's model name is forwarded", m.Deployments, want)
 	}
 	want := &admit.Policy{

@@ -52,7 +52,7 @@ func (p *Provider) checkKeys(d *document, path string) {
 		at := index(many, i)
 		checkSendable(d, at, key, "there are fewer keys")
 		if first := slices.Index(p.APIKeys, key); first < i && key != "" {
-			d.fail(at, "is the same key as in line %d; its limits would be counted twice", d.line(index(many, first)))
+			d.fail(at, "is the same key as in %s; its limits would be counted twice", d.line(index(many, first)))
 		}
 	}
 }

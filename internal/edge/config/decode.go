@@ -23,7 +23,7 @@ func (d *document) decode(data []byte, into any) {
 	if err != nil {
 		p := Problem{File: d.file, What: "not YAML"}
 		if e := yaml.Error(nil); errors.As(err, &e) {
-			p.What += ": " + show.Replace(e.GetMessage())
+			p.What += ": " + veil(show.Replace(e.GetMessage()))
 			if t := e.GetToken(); t != nil {
 				p.Line, p.Column = t.Position.Line, t.Position.Column
 			}
@@ -66,6 +66,9 @@ type defaulter interface{ setDefaults() }
 // value fills v from n. An empty value leaves the default.
 func (w walker) value(n ast.Node, v reflect.Value, path string, r rules) {
 	n, ok := w.resolve(n, path)
+	if ok {
+		n = w.graft(n, v, path)
+	}
 	if !ok || n == nil {
 		return
 	}
@@ -99,11 +102,11 @@ func (w walker) resolve(n ast.Node, path string) (ast.Node, bool) {
 		case *ast.AliasNode:
 			name := x.Value.GetToken().Value
 			if n = w.anchors[name]; n == nil {
-				w.fail(path, "no anchor &%s is defined", name)
+				w.fail(path, "no anchor &%s is defined", veil(name))
 				return nil, false
 			}
 		case *ast.TagNode:
-			w.fail(path, "YAML tags such as %s are not understood; remove it", x.Start.Value)
+			w.fail(path, "YAML tags such as %s are not understood; remove it", veil(x.Start.Value))
 			return nil, false
 		case *ast.NullNode, *ast.CommentGroupNode, nil:
 			return nil, true
@@ -126,7 +129,7 @@ func (w walker) section(n ast.Node, v reflect.Value, path string) {
 		if field, known := fields[p.key]; known {
 			w.value(p.value, v.FieldByIndex(field.Index), at, rulesOf(field))
 		} else {
-			w.failAt(p.place, at, "unknown key%s", nearest(p.key, fieldNames(v.Type())))
+			w.failAt(p.place, join(path, veil(p.key)), "unknown key%s", nearest(p.key, fieldNames(v.Type())))
 		}
 	}
 	for _, name := range fieldNames(v.Type()) {
@@ -192,8 +195,9 @@ func (w walker) list(n ast.Node, v reflect.Value, path string) {
 		w.fail(path, "want a list, got %s", kindOf(n))
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values)))
-	for i, item := range seq.Values {
+	items := w.graftList(seq.Values, path)
+	v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
+	for i, item := range items {
 		at := index(path, i)
 		w.places[at] = start(item)
 		if n, ok := w.resolve(item, at); ok && n == nil {
@@ -248,6 +252,7 @@ func (w walker) pairs(n ast.Node, path string) ([]pair, bool) {
 			own = append(own, p)
 		}
 	}
+	own = w.graftPairs(own, path)
 	for _, p := range own {
 		w.places[join(path, p.key)] = valuePlace(p)
 	}

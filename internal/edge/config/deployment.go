@@ -41,6 +41,8 @@ type Deployment struct {
 	Tier int `yaml:"tier" jsonschema:"minimum=0,maximum=99"`
 	// Whether it stands behind all tiers, for what nobody else can serve. Default false.
 	Reserve bool `yaml:"reserve"`
+	// enabled, drained to give it no new calls while running ones finish, or disabled for the same with its slots counted as capacity that is missing. Default enabled.
+	State Use `yaml:"state"`
 	// How its weights are stored, such as int8, as a label like region. Default none.
 	Precision string `yaml:"precision"`
 	// Where it stands, as a label. Default the region of the provider.
@@ -52,8 +54,21 @@ type Deployment struct {
 	named bool // the name was written
 }
 
+// Use is whether a deployment gets calls.
+type Use string
+
+const (
+	Enabled  Use = "enabled"
+	Drained  Use = "drained"  // no new ones
+	Disabled Use = "disabled" // no new ones, and somebody should do something about it
+)
+
+func (u Use) String() string { return string(u) }
+
+func (Use) choices() []string { return []string{string(Enabled), string(Drained), string(Disabled)} }
+
 func (dep *Deployment) setDefaults() {
-	dep.Weight = 1
+	dep.Weight, dep.State = 1, Enabled
 	dep.Price.setDefaults()
 }
 
@@ -70,7 +85,7 @@ func (c *Config) nameDeployments(d *document) (taken map[string]bool) {
 			case !printableName(dep.Name):
 				d.fail(at, "a deployment's name is 1 to %d characters without spaces", maxName)
 			case twice:
-				d.fail(at, "%s is already the name of the deployment in line %d", d.quote(at, dep.Name), d.line(first))
+				d.fail(at, "%s is already the name of the deployment in %s", d.quote(at, dep.Name), d.line(first))
 			default:
 				taken[dep.Name], paths[dep.Name] = true, at
 			}
@@ -143,6 +158,7 @@ func (dep *Deployment) policy(p *Provider, now time.Time) admit.Deployment {
 		Most:        dep.MaxConcurrency,
 		Tier:        dep.Tier,
 		Reserve:     dep.Reserve,
+		Off:         dep.State == Drained || dep.State == Disabled,
 		Weight:      dep.Weight,
 		Price:       dep.Price.policy(),
 		Quality:     dep.Quality.policy(),

@@ -146,7 +146,9 @@ func checkDefault(t *testing.T, at []any, keys []string, value string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := parse(t, string(text)), parse(t, docExample); !reflect.DeepEqual(got, want) {
+	got, want := parse(t, string(text)), parse(t, docExample)
+	got.origins, want.origins = nil, nil // more is written, nothing else is meant
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v %v: %s is documented as the default, but it is another", at, keys, value)
 	}
 }

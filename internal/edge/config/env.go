@@ -24,7 +24,7 @@ func expand(s string, env func(string) (string, bool)) (string, error) {
 		case !closed:
 			failed = fmt.Errorf("${ without its }; write $${ for the characters themselves")
 		case !variableName.MatchString(name):
-			failed = fmt.Errorf("${%s} does not name an environment variable; only ${NAME} is understood", name)
+			failed = fmt.Errorf("${%s} does not name an environment variable; only ${NAME} is understood", veil(name))
 		default:
 			if value, ok = env(name); !ok {
 				failed = fmt.Errorf("environment variable %s is not set", name)

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/spillway-llm/spillway/internal/core/admit"
 )
@@ -62,6 +65,61 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("%+v", d)
 				}
 			}
+		}
+	})
+}
+
+// Whatever is changed, the result is one that a file could have: it is refused
+// with problems that have places, or the whole is sound and the file's own parts
+// that nobody may change are as they were.
+func FuzzChange(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"models.chat.queue.total", "200"}, {"tenants[shop].limits.rpm", "null"}, {"tenants[new]", `{"keys":["` + hashOfNew + `"]}`}, {`models["gpt-4.1"].queue`, `{"low":"1s","high":"2s"}`},
+		{"models.chat.deployments[gpu].quality.code", "0.5"}, {"models.chat.degrade[x]", `{"drop":["logprobs"],"name":"x"}`}, {"tenants[bank].keys[ci].until", `"2026-12-24T00:00:00Z"`}, {"log", "{}"}, {"limits.body", "1e9"},
+		{"models.chat.ladder.up", `[1,"2%",3]`}, {"providers.up", "{}"}, {"classes.batch.deadline", `"${X}"`}, {"tenants[\"a]\"]", "7"}, {"retry", "[]"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	env := func(string) (string, bool) { return "canary-secret", true }
+	base, err := Parse("f", []byte(aliased), env)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, path, value string) {
+		o, _, err := Overlay{}.With(Overlay{path: jsontext.Value(value)})
+		var c *Config
+		if err == nil {
+			c, err = o.Apply("f", []byte(aliased), env)
+		}
+		if err != nil {
+			var problems Problems
+			if !errors.As(err, &problems) || len(problems) == 0 || strings.Contains(err.Error(), "canary") {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		for at := range o {
+			if again, err := locate(at); err != nil || again.path != at {
+				t.Errorf("%q has two spellings: %q %v", at, again.path, err)
+			}
+		}
+		if c.Listen != base.Listen || len(c.Restart(base)) > 0 || !reflect.DeepEqual(c.Providers, base.Providers) || !reflect.DeepEqual(c.Admin, base.Admin) || len(c.Models) != len(base.Models) {
+			t.Errorf("%s = %s changed what only the file says", path, value)
+		}
+		for name, m := range base.Models {
+			for i, d := range m.Deployments {
+				if got := c.Models[name].Deployments[i]; got.Provider != d.Provider || got.Model != d.Model || got.Name != d.Name {
+					t.Errorf("%s = %s: %+v", path, value, got)
+				}
+			}
+		}
+		for _, q := range c.Policy().Models {
+			if q := q.Queue; q.PerTenant > q.Total || q.Low > q.High || q.Total < 1 {
+				t.Errorf("%+v", q)
+			}
+		}
+		if _, err := c.Settings(""); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"strings"
+	"sync/atomic"
+	"time"
 )
 
 // hashPrefix marks a stored key.
@@ -32,7 +34,12 @@ type Key struct {
 	Hash string `yaml:"hash" jsonschema:"required"`
 	// What metrics, logs and budgets call it, unique among the tenant's keys. Default the first 12 hex digits of the hash.
 	Name string `yaml:"name"`
+	// When it ends, such as 2026-12-24T00:00:00Z. From then on it is no key. Default never.
+	Until Moment `yaml:"until"`
 }
+
+// Ended says that the key is none any more.
+func (k *Key) Ended(now time.Time) bool { return k.Until.past(now) }
 
 // keyDigits of its hash are the name of a key that has no other.
 const keyDigits = 12
@@ -57,6 +64,8 @@ type stored struct {
 	sum    [sha256.Size]byte
 	tenant string
 	name   string // of the key
+	until  Moment
+	used   *atomic.Int64 // unix seconds of its last use; 0 if there was none
 }
 
 func newKeys(tenants []Tenant) *Keys {
@@ -64,22 +73,54 @@ func newKeys(tenants []Tenant) *Keys {
 	for _, t := range tenants {
 		for _, key := range t.Keys {
 			if sum, ok := parseHash(key.Hash); ok {
-				k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, t.Name, key.Name})
+				k.buckets[[8]byte(sum[:8])] = append(k.buckets[[8]byte(sum[:8])], stored{sum, t.Name, key.Name, key.Until, new(atomic.Int64)})
 			}
 		}
 	}
 	return k
 }
 
-// Lookup returns the tenant that a caller's key belongs to, and what the key is
-// called, which is unique among the keys of its tenant. Hashes are compared in
-// constant time.
-func (k *Keys) Lookup(key string) (tenant, name string, ok bool) {
+// Lookup returns the tenant that a caller's key belongs to at now, and what the
+// key is called, which is unique among the keys of its tenant. Hashes are compared
+// in constant time. It notes the time as the key's last use.
+func (k *Keys) Lookup(now time.Time, key string) (tenant, name string, ok bool) {
 	sum := sha256.Sum256([]byte(key))
 	for _, s := range k.buckets[[8]byte(sum[:8])] {
-		if subtle.ConstantTimeCompare(s.sum[:], sum[:]) == 1 {
+		if subtle.ConstantTimeCompare(s.sum[:], sum[:]) == 1 && !s.until.past(now) {
 			tenant, name, ok = s.tenant, s.name, true
+			if at := now.Unix(); s.used.Load() != at { // once a second: the line of the cache stays shared
+				s.used.Store(at)
+			}
 		}
 	}
 	return tenant, name, ok
+}
+
+// Follow takes over from the keys of an earlier configuration when each was last
+// used. It comes before the first Lookup.
+func (k *Keys) Follow(old *Keys) {
+	for start, list := range k.buckets {
+		for i := range list {
+			for _, o := range old.buckets[start] {
+				if o.sum == list[i].sum {
+					list[i].used = o.used
+				}
+			}
+		}
+	}
+}
+
+// LastUse is when a caller last showed the key, to the second; zero if none has
+// since this process began, or there is no such key.
+func (k *Keys) LastUse(key *Key) time.Time {
+	sum, ok := parseHash(key.Hash)
+	if !ok {
+		return time.Time{}
+	}
+	for _, s := range k.buckets[[8]byte(sum[:8])] {
+		if at := s.used.Load(); s.sum == sum && at > 0 {
+			return time.Unix(at, 0).UTC()
+		}
+	}
+	return time.Time{}
 }

@@ -94,7 +94,7 @@ func (c *Config) setApart(d *document, model string, i int, path string) {
 	case !printableName(pool):
 		d.fail(at, "%s would be the name of its pool, which is longer than %d characters", shorten(pool), maxName)
 	case c.Models[pool] != nil:
-		d.fail(join("models", pool), "is also the name of the pool of %s's deployments with precision %s (line %d); rename the model", model, precision, d.line(at))
+		d.fail(join("models", pool), "is also the name of the pool of %s's deployments with precision %s (%s); rename the model", model, precision, d.line(at))
 	case taken:
 		d.fail(at, "its pool %s is already one of %s; name the precision otherwise", pool, other)
 	}

@@ -52,6 +52,7 @@ type document struct {
 	env      func(string) (string, bool)
 	places   map[string]place  // by path, of everything that was written
 	written  map[string]string // by path, texts as they stood before variables were filled in
+	grafting *grafting         // what stands in place of parts of the file; nil for nothing
 	problems Problems
 }
 
@@ -93,7 +94,13 @@ func (d *document) wrote(path string) bool {
 	return ok
 }
 
-func (d *document) line(path string) int { return d.places[path].line }
+// line names the line of a path in a sentence.
+func (d *document) line(path string) string {
+	if at := d.places[path]; at.line > 0 {
+		return fmt.Sprintf("line %d", at.line)
+	}
+	return "a change"
+}
 
 // quote gives a text as the file has it, with variables not filled in.
 func (d *document) quote(path, value string) string {

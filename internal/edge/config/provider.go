@@ -177,7 +177,7 @@ func (p *Provider) check(d *document, path string) {
 	checkLabel(d, join(path, "region"), p.Region)
 	if _, err := p.DayZone.location(); err != nil {
 		at := join(path, "day_zone")
-		d.fail(at, "%s is %v", d.quote(at, string(p.DayZone)), err)
+		d.fail(at, "%s is %v", veil(d.quote(at, string(p.DayZone))), err)
 	}
 }
 

@@ -65,7 +65,7 @@ func (w walker) text(n ast.Node, v reflect.Value, path string) {
 		w.written[path] = text
 	}
 	if closed && !slices.Contains(set.choices(), value) {
-		w.fail(path, "%s is not one of %s%s", w.quote(path, value), strings.Join(set.choices(), ", "), near(text, set.choices()))
+		w.fail(path, "%s is not one of %s%s", veil(w.quote(path, value)), strings.Join(set.choices(), ", "), near(text, set.choices()))
 		return
 	}
 	v.SetString(value)
@@ -138,7 +138,7 @@ func parseNumber[T any](x *T, n ast.Node, want string, parse func(string) (T, er
 func parseText[T any](x *T, n ast.Node, parse func(string) (T, error)) error {
 	v, err := parse(textOf(n))
 	if err != nil {
-		return fmt.Errorf("%q: %w", shorten(textOf(n)), err)
+		return fmt.Errorf("%q: %w", shorten(veil(textOf(n))), err)
 	}
 	*x = v
 	return nil
@@ -146,7 +146,7 @@ func parseText[T any](x *T, n ast.Node, parse func(string) (T, error)) error {
 
 func wrongKind(want string, n ast.Node) error {
 	if text := textOf(n); text != "" {
-		return fmt.Errorf("want %s, got %s (%s)", want, kindOf(n), shorten(text))
+		return fmt.Errorf("want %s, got %s (%s)", want, kindOf(n), shorten(veil(text)))
 	}
 	return fmt.Errorf("want %s, got %s", want, kindOf(n))
 }

@@ -95,7 +95,7 @@ func (c *Config) checkTenants(d *document) {
 		t, path := &c.Tenants[i], index("tenants", i)
 		at := join(path, "name")
 		if first, ok := names[t.Name]; ok {
-			d.fail(at, "%s is already the name of the tenant in line %d", d.quote(at, t.Name), d.line(index("tenants", first)))
+			d.fail(at, "%s is already the name of the tenant in %s", d.quote(at, t.Name), d.line(index("tenants", first)))
 		} else if !printableName(t.Name) {
 			d.fail(at, "a tenant's name is 1 to %d characters without spaces", maxName)
 		}
@@ -125,7 +125,7 @@ func (c *Config) checkKey(d *document, tenant, n int, seen map[string]int) {
 		d.fail(at, "written twice")
 	case ok:
 		name := join(index("tenants", owner), "name")
-		d.fail(at, "this key is also tenant %s's (line %d)", d.quote(name, c.Tenants[owner].Name), d.line(name))
+		d.fail(at, "this key is also tenant %s's (%s)", d.quote(name, c.Tenants[owner].Name), d.line(name))
 	default:
 		seen[key] = tenant
 	}

@@ -38,6 +38,9 @@ type Moment int64
 // Time is the moment in UTC.
 func (m Moment) Time() time.Time { return time.Unix(int64(m), 0).UTC() }
 
+// past says that the moment has come.
+func (m Moment) past(now time.Time) bool { return m != 0 && now.Unix() >= int64(m) }
+
 // maxName bounds names, because they become metric labels.
 const maxName = 128
 

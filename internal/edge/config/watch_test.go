@@ -169,7 +169,7 @@ func TestWatchRemovedThenBack(t *testing.T) {
 
 // A mounted ConfigMap: file -> ..data/file, and ..data -> a directory that is
 // swapped by renaming a new link over it. The old directory is then removed.
-func TestWatchSymlinkSwap(t *testing.T) {
+func TestWatchSymlinkSwap(t *testing.T) { // B181
 	dir := t.TempDir()
 	version := func(name, drain string) {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {

@@ -94,7 +94,7 @@ func TestNoTextIsRefused(t *testing.T) {
 	})
 }
 
-func TestRetention(t *testing.T) {
+func TestRetention(t *testing.T) { // B185
 	backends(t, func(t *testing.T, o Options) {
 		l := open(t, o)
 		const old = 2500 // three steps

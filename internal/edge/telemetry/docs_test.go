@@ -69,6 +69,50 @@ func metrics(t *testing.T) (names []string, lines map[string]string) {
 	return names, lines
 }
 
+// metricsNotes follow the table.
+const metricsNotes = `
+## Which one tells what
+
+| question | metrics |
+|---|---|
+| how long is the queue, as requests find it | ` + "`spillway_queue_depth`, `spillway_queue_waiting`" + ` |
+| waits, median and 99th percentile | ` + "`histogram_quantile(0.99, sum by (model, class, le) (rate(spillway_wait_seconds_bucket[5m])))`" + ` |
+| goodput: complete answers in time | ` + "`rate(spillway_answers_total{in_time=\"true\"}[5m])`" + ` |
+| refusals of a tenant | ` + "`sum by (tenant, stage) (rate(spillway_decisions_total{verdict=\"reject\"}[5m]))`" + ` |
+| a tenant's own limits | ` + "`spillway_quota_used_ratio`" + ` |
+| are predictions right | ` + "`spillway_wait_error_seconds`, `spillway_wait_error_ratio`" + ` |
+| breakers: now, and how often they opened | ` + "`spillway_upstream_breaker_state`, `spillway_breaker_opened_total`" + ` |
+| time at each level of a ladder | ` + "`spillway_ladder_seconds_total`" + ` |
+| spending and its limits | ` + "`spillway_budget_minute_dollars`, `spillway_budget_used_dollars`, `spillway_budget_limit_dollars`, `spillway_budget_exhaustion_seconds`" + ` |
+| retries, and calls that the provider throttled | ` + "`spillway_retries_total`; `spillway_upstream_faults_total{fault=\"throttled\"}` over `spillway_upstream_sent_total`" + ` |
+| work for nobody | ` + "`spillway_upstream_wasted_seconds_total`; spared: `spillway_dropped_total`" + ` |
+| readings of the configuration | ` + "`spillway_config_reloads_total`, `spillway_config_last_success_timestamp_seconds`" + ` |
+
+## Bounds
+
+Label values come from the configuration or from closed sets; nothing that a request brings becomes one. The first 1,000 pairs of a tenant and a model that are used have series of their own in the metrics with both labels;
+further ones count with the tenant ` + "`other`" + `, so that sums by model stay right. The ledger has every tenant. Of budgets and quotas a scrape tells of 1,000 limits each, and of how many are left out.
+
+## OpenTelemetry names
+
+Names are those of Prometheus. Where the conventions for generative AI name the same thing:
+
+| convention | metric |
+|---|---|
+| ` + "`gen_ai.server.request.duration` | `spillway_request_duration_seconds`" + ` |
+| ` + "`gen_ai.server.time_to_first_token` | `spillway_time_to_first_token_seconds`" + ` |
+| ` + "`gen_ai.server.time_per_output_token` | `spillway_time_per_output_token_seconds`" + ` |
+| ` + "`gen_ai.client.operation.duration` | `spillway_upstream_service_seconds`" + ` |
+| ` + "`gen_ai.client.token.usage` | `spillway_tokens_total`, a counter: its sum, not its distribution" + ` |
+
+| attribute | label |
+|---|---|
+| ` + "`gen_ai.request.model` | `model`: the name in the configuration" + ` |
+| ` + "`gen_ai.provider.name` | `provider` of `spillway_upstream_info`, joined by `deployment`: its name in the configuration" + ` |
+| ` + "`gen_ai.token.type` | `direction`" + ` |
+| ` + "`error.type` | `kind` of an attempt, `outcome` of a request" + ` |
+`
+
 // docs/metrics.md is what the metrics say of themselves.
 func TestMetricsAreDocumented(t *testing.T) {
 	names, lines := metrics(t)
@@ -79,6 +123,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, n := range names {
 		b.WriteString(lines[n])
 	}
+	b.WriteString(metricsNotes)
 	if *update {
 		if err := os.WriteFile(metricsDoc, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)

@@ -204,3 +204,22 @@ func TestWhatIsForgotten(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersInTime: goodput is what was complete before its deadline, for a
+// stream its first token.
+func TestAnswersInTime(t *testing.T) {
+	m, reg := setup(t)
+	for _, r := range []Record{
+		{Total: 3 * time.Second, Deadline: 4 * time.Second},
+		{Total: 5 * time.Second, Deadline: 4 * time.Second},
+		{Total: 5 * time.Second, Deadline: 4 * time.Second, TTFT: time.Second},
+		{Total: 3 * time.Second}, // none is known
+		{Total: 3 * time.Second, Deadline: 4 * time.Second, Outcome: Cut},
+	} {
+		r.Tenant, r.Model, r.Class = "bank", "chat", admit.Batch
+		m.Finished(&r)
+	}
+	expect(t, reg, `
+		spillway_answers_total{class="batch",in_time="true",model="chat"} 3
+		spillway_answers_total{class="batch",in_time="false",model="chat"} 1`)
+}

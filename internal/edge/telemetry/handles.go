@@ -50,13 +50,20 @@ func (i *instruments) retry(t *tenantSeries, by int, refused bool) prometheus.Co
 	})
 }
 
+// usage is what the pair of tenant and model is counted with.
 func (s *series) usage() *usageSeries {
-	return s.tenant.usage[s.model.nr].get(func() *usageSeries { return &usageSeries{} })
+	return s.tenant.usage[s.model.nr].get(func() *usageSeries {
+		if other := s.names.tenants.other; s.tenant != other && !s.names.pairs.take(s.tenant.label, s.model.label) {
+			return (&series{s.names, other, s.model}).usage()
+		}
+		return &usageSeries{tenant: s.tenant.label}
+	})
 }
 
 func (i *instruments) request(s *series, o Outcome) prometheus.Counter {
-	return s.usage().requests[o].get(func() prometheus.Counter {
-		return i.requests.WithLabelValues(s.tenant.label, s.model.label, o.String())
+	u := s.usage()
+	return u.requests[o].get(func() prometheus.Counter {
+		return i.requests.WithLabelValues(u.tenant, s.model.label, o.String())
 	})
 }
 
@@ -66,8 +73,9 @@ func (i *instruments) addTokens(s *series, direction int, n int64) {
 	if n <= 0 {
 		return
 	}
-	s.usage().tokens[direction].get(func() prometheus.Counter {
-		return i.tokens.WithLabelValues(s.tenant.label, s.model.label, directionNames[direction])
+	u := s.usage()
+	u.tokens[direction].get(func() prometheus.Counter {
+		return i.tokens.WithLabelValues(u.tenant, s.model.label, directionNames[direction])
 	}).Add(float64(n))
 }
 
@@ -75,12 +83,14 @@ func (i *instruments) addTokens(s *series, direction int, n int64) {
 func dollars(n int64) float64 { return float64(n) / 1e6 }
 
 func (i *instruments) cost(s *series) prometheus.Counter {
-	return s.usage().cost.get(func() prometheus.Counter { return i.costs.WithLabelValues(s.tenant.label, s.model.label) })
+	u := s.usage()
+	return u.cost.get(func() prometheus.Counter { return i.costs.WithLabelValues(u.tenant, s.model.label) })
 }
 
 func (i *instruments) unpriced(s *series) prometheus.Counter {
-	return s.usage().unpriced.get(func() prometheus.Counter {
-		return i.unpricedRequests.WithLabelValues(s.tenant.label, s.model.label)
+	u := s.usage()
+	return u.unpriced.get(func() prometheus.Counter {
+		return i.unpricedRequests.WithLabelValues(u.tenant, s.model.label)
 	})
 }
 
@@ -127,6 +137,16 @@ func (i *instruments) rung(s *series, name string) prometheus.Counter {
 
 func (i *instruments) recalled(m *modelSeries, why int) prometheus.Counter {
 	return m.recalled[why].get(func() prometheus.Counter { return i.recalls.WithLabelValues(m.label, recalledNames[why]) })
+}
+
+func (i *instruments) answer(m *modelSeries, c admit.Class, inTime bool) prometheus.Counter {
+	nr := 0
+	if inTime {
+		nr = 1
+	}
+	return m.answers[c][nr].get(func() prometheus.Counter {
+		return i.answers.WithLabelValues(m.label, c.String(), strconv.FormatBool(inTime))
+	})
 }
 
 func (i *instruments) finish(m *modelSeries, place int, f Finish) prometheus.Counter {

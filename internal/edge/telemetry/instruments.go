@@ -32,6 +32,7 @@ type instruments struct {
 	attempts       *prometheus.CounterVec
 	wastedSeconds  *prometheus.CounterVec
 	reloads        *prometheus.CounterVec
+	changes        *prometheus.CounterVec
 	depths         *prometheus.HistogramVec
 	predictedWaits *prometheus.HistogramVec
 	realWaits      *prometheus.HistogramVec
@@ -46,12 +47,14 @@ type instruments struct {
 	scaleUps       *prometheus.CounterVec
 	inFlight       prometheus.Gauge
 	lastReload     prometheus.Gauge
+	changesAside   prometheus.Gauge
 
 	costs             *prometheus.CounterVec
 	unpricedRequests  *prometheus.CounterVec
 	alarms            *prometheus.CounterVec
 	rungs             *prometheus.CounterVec
 	recalls           *prometheus.CounterVec
+	answers           *prometheus.CounterVec
 	finishes          *prometheus.CounterVec
 	steps             *prometheus.CounterVec
 	degradedDurations *prometheus.HistogramVec
@@ -115,6 +118,9 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			"Changes of how serious the state of a budget is, by whose it is and by what it came to; calm is an end of an alarm.", "scope", "alarm"),
 		rungs: counter("degraded_requests_total",
 			"Requests that were served degraded, by rung of the ladder; one of two rungs counts in both.", "model", "rung"),
+		answers: counter("answers_total",
+			"Complete answers, by whether they came in time: before the caller's or the class's deadline, for a stream its first token. Those in time are the goodput.",
+			"model", "class", "in_time"),
 		recalls: counter("recalled_total",
 			"Requests answered from the answer cache: fresh where the caller takes that at any time, stale in place of a refusal.", "model", "why"),
 		finishes: counter("finish_reasons_total",
@@ -129,6 +135,7 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			"Time from arrival to the first token passed on, for streamed answers that were degraded, by the kind of their lowest rung.",
 			ttftBuckets, "model", "kind"),
 		reloads: counter("config_reloads_total", "Readings of the configuration, applied or refused.", "result"),
+		changes: counter("settings_changes_total", "Changes of settings that operators asked for, applied, refused or only tried.", "result"),
 		depths: histogram("queue_depth",
 			"Waiting requests of the same model and class, as each request found them on arrival.", depthBuckets, "model", "class"),
 		predictedWaits: histogram("wait_predicted_seconds",
@@ -151,8 +158,9 @@ func newInstruments(reg prometheus.Registerer) instruments {
 			durationBuckets, "deployment", "ok"),
 		firsts: histogram("upstream_first_token_seconds",
 			"Time from dispatch to the first token of an upstream call, for streamed answers.", ttftBuckets, "deployment"),
-		inFlight:   gauge("requests_in_flight", "Requests between arrival and end, waiting ones included."),
-		lastReload: gauge("config_last_success_timestamp_seconds", "When the configuration was last applied, in Unix time."),
+		inFlight:     gauge("requests_in_flight", "Requests between arrival and end, waiting ones included."),
+		lastReload:   gauge("config_last_success_timestamp_seconds", "When the configuration was last applied, in Unix time."),
+		changesAside: gauge("settings_changes_aside", "1 while earlier changes of settings do not fit the configuration file, so that the file alone counts; else 0."),
 	}
 }
 
@@ -164,7 +172,7 @@ func (i *instruments) forget(old, next *catalogue) {
 	forgetLabel("model", old.models.labels, next.models.labels,
 		i.requests.MetricVec, i.tokens.MetricVec, i.drops.MetricVec, i.depths.MetricVec, i.predictedWaits.MetricVec,
 		i.realWaits.MetricVec, i.waitErrors.MetricVec, i.waitRatios.MetricVec, i.durations.MetricVec, i.ttfts.MetricVec, i.tpots.MetricVec,
-		i.costs.MetricVec, i.unpricedRequests.MetricVec, i.rungs.MetricVec, i.recalls.MetricVec, i.finishes.MetricVec, i.steps.MetricVec,
+		i.costs.MetricVec, i.unpricedRequests.MetricVec, i.rungs.MetricVec, i.recalls.MetricVec, i.answers.MetricVec, i.finishes.MetricVec, i.steps.MetricVec,
 		i.degradedDurations.MetricVec, i.degradedTTFTs.MetricVec)
 	forgetLabel("rung", old.rungs.labels, next.rungs.labels, i.rungs.MetricVec)
 	forgetLabel("deployment", old.deployments.labels, next.deployments.labels,

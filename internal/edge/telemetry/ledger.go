@@ -10,6 +10,7 @@ type LedgerState struct {
 	Lost     int64         // rows that are in neither
 	Failures int64         // of writing to the database
 	Spool    int64         // bytes on disk
+	Most     int64         // bytes that it may be
 	Oldest   time.Duration // age of the oldest row that is not in the database; 0 if all are
 	Up       bool          // the last attempt to write to the database worked
 }
@@ -29,6 +30,8 @@ func (m *Metrics) WatchLedger(snapshot func() LedgerState) {
 		func(s *LedgerState) float64 { return float64(s.Failures) })
 	c.gauge("spool_bytes", "What the spool takes on disk. A part may be written already.",
 		func(s *LedgerState) float64 { return float64(s.Spool) })
+	c.gauge("spool_limit_bytes", "What the spool may take on disk: ledger.spool.",
+		func(s *LedgerState) float64 { return float64(s.Most) })
 	c.gauge("oldest_unwritten_seconds", "Age of the oldest row that is not in the database; 0 if all are.",
 		func(s *LedgerState) float64 { return s.Oldest.Seconds() })
 	c.gauge("up", "1 if the last attempt to write to the database worked.",

@@ -35,7 +35,7 @@ type Metrics struct {
 // its own. Until Configure is called every name is "other".
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{instruments: newInstruments(reg), reg: reg}
-	m.names.Store(newCatalogue(Names{}))
+	m.names.Store(newCatalogue(Names{}, newPairs()))
 	return m
 }
 
@@ -44,7 +44,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 func (m *Metrics) Configure(n Names) {
 	m.configure.Lock()
 	defer m.configure.Unlock()
-	next := newCatalogue(n)
+	next := newCatalogue(n, m.names.Load().pairs)
+	next.pairs.forget(next)
 	m.forget(m.names.Swap(next), next)
 }
 
@@ -134,6 +135,9 @@ func (m *Metrics) Finished(r *Record) {
 	}
 	s := m.resolve(r)
 	m.request(s, r.Outcome).Inc()
+	if r.Outcome == Answered {
+		m.answer(s.model, r.Class, !r.Late()).Inc()
+	}
 	m.took(s.model, r)
 	m.served(s, r)
 	if r.ran { // what was refused used no tokens, whatever was estimated
@@ -205,6 +209,28 @@ func (m *Metrics) Reloaded(now time.Time, err error) {
 	m.reloads.WithLabelValues("applied").Inc()
 	m.lastReload.Set(float64(now.UnixMilli()) / 1000)
 }
+
+// Changed counts a change of settings that somebody asked for.
+func (m *Metrics) Changed(result Changed) { m.changes.WithLabelValues(result.String()).Inc() }
+
+// ChangesAside tells whether earlier changes do not count.
+func (m *Metrics) ChangesAside(aside bool) {
+	m.changesAside.Set(0)
+	if aside {
+		m.changesAside.Set(1)
+	}
+}
+
+// Changed is what became of a change of settings.
+type Changed string
+
+const (
+	ChangeApplied Changed = "applied"
+	ChangeRefused Changed = "refused"
+	ChangeTried   Changed = "tried" // it would be applied
+)
+
+func (c Changed) String() string { return string(c) }
 
 // resolve finds the handles of a request once and leaves them in the Record, so
 // that a reload in between cannot split what belongs together.

@@ -31,7 +31,7 @@ type BudgetState struct {
 }
 
 // mostBudgets bounds the limits that a scrape tells of: six series each, at most.
-const mostBudgets = 5_000
+const mostBudgets = 1_000
 
 func newMoneyCollector() *moneyCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {

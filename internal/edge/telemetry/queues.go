@@ -12,6 +12,8 @@ type PoolState struct {
 	Model    string
 	Capacity int // calls at once over all deployments in use
 	Classes  [admit.NumClasses]ClassState
+	Most     int           // requests that may wait
+	High     time.Duration // predicted wait above which nobody queues; 0 if that is left to deadlines
 }
 
 // ClassState is one class in one pool.
@@ -25,6 +27,7 @@ type ClassState struct {
 // queueCollector tells of queues and slots.
 type queueCollector struct {
 	waiting, running, work, bytes, capacity *prometheus.Desc
+	most, high                              *prometheus.Desc
 }
 
 func newQueueCollector() *queueCollector {
@@ -37,11 +40,13 @@ func newQueueCollector() *queueCollector {
 		work:     desc("queue_work_seconds", "Slot time predicted to serve all that waits.", "model", "class"),
 		bytes:    desc("queue_bytes", "Memory held by requests that wait.", "model", "class"),
 		capacity: desc("capacity", "Slots of all deployments in use.", "model"),
+		most:     desc("queue_limit_requests", "Requests that may wait: queue.depth_high, or queue.total where there is none.", "model"),
+		high:     desc("queue_high_seconds", "Predicted wait above which nobody queues: queue.high. Left out where that is left to deadlines.", "model"),
 	}
 }
 
 func (q *queueCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.waiting, q.running, q.work, q.bytes, q.capacity} {
+	for _, d := range []*prometheus.Desc{q.waiting, q.running, q.work, q.bytes, q.capacity, q.most, q.high} {
 		ch <- d
 	}
 }
@@ -60,6 +65,10 @@ func (q *queueCollector) tell(ch chan<- prometheus.Metric, pools []PoolState) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 		}
 		set(q.capacity, float64(p.Capacity), model)
+		set(q.most, float64(p.Most), model)
+		if p.High > 0 {
+			set(q.high, p.High.Seconds(), model)
+		}
 		for i, c := range p.Classes {
 			class := admit.Class(i).String()
 			set(q.waiting, float64(c.Waiting), model, class)

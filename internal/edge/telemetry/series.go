@@ -47,6 +47,7 @@ type catalogue struct {
 	deployments index[deploymentSeries]
 	kinds       index[numbered]
 	rungs       index[numbered]
+	pairs       *pairs // that have series of their own
 }
 
 // numbered is a name with its place in the lists of others.
@@ -55,8 +56,8 @@ type numbered struct {
 	nr    int
 }
 
-func newCatalogue(n Names) *catalogue {
-	c := &catalogue{}
+func newCatalogue(n Names, p *pairs) *catalogue {
+	c := &catalogue{pairs: p}
 	number := func(nr int, l string) *numbered { return &numbered{nr: nr, label: l} }
 	c.kinds, c.rungs = newIndex(n.Kinds, number), newIndex(n.Rungs, number)
 	c.models = newIndex(n.Models, func(nr int, l string) *modelSeries {
@@ -128,6 +129,7 @@ type tenantSeries struct {
 type decisionSeries [admit.NumStages][numVerdicts]handle[prometheus.Counter]
 
 type usageSeries struct {
+	tenant   string // its label: other if there are too many pairs
 	tokens   [numDirections]handle[prometheus.Counter]
 	requests [numOutcomes]handle[prometheus.Counter]
 	cost     handle[prometheus.Counter]
@@ -147,8 +149,9 @@ type modelSeries struct {
 	tpot      handle[prometheus.Observer]
 	dropped   [2]handle[prometheus.Counter]
 	recalled  [2]handle[prometheus.Counter]
-	rungs     []handle[prometheus.Counter] // by rung number
-	degraded  [numDegraded]degradedSeries  // by place
+	answers   [admit.NumClasses][2]handle[prometheus.Counter] // late, in time
+	rungs     []handle[prometheus.Counter]                    // by rung number
+	degraded  [numDegraded]degradedSeries                     // by place
 }
 
 type degradedSeries struct {

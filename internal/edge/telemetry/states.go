@@ -1,6 +1,12 @@
 package telemetry
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/spillway-llm/spillway/internal/core/admit"
+)
 
 // States are what the decision core holds at the moment of a scrape.
 type States struct {
@@ -8,6 +14,8 @@ type States struct {
 	Upstreams []UpstreamState
 	Money     MoneyState
 	Ladders   []LadderState // models without one need not be in it
+	Quotas    []QuotaState
+	MaxWait   [admit.NumClasses]time.Duration // by configuration
 }
 
 // WatchStates has snapshot called at each scrape, once. It may be called once,
@@ -15,7 +23,8 @@ type States struct {
 // from any goroutine.
 func (m *Metrics) WatchStates(snapshot func() States) {
 	m.reg.MustRegister(&stateCollector{
-		snapshot: snapshot, queues: newQueueCollector(), upstreams: newUpstreamCollector(m), money: newMoneyCollector(), ladders: newLadderCollector(),
+		snapshot: snapshot, queues: newQueueCollector(), upstreams: newUpstreamCollector(m), money: newMoneyCollector(), ladders: newLadderCollector(), quotas: newQuotaCollector(),
+		maxWait: prometheus.NewDesc("spillway_class_max_wait_seconds", "Longest time in the queue that a class may have: classes.CLASS.max_wait.", []string{"class"}, nil),
 	})
 }
 
@@ -27,6 +36,8 @@ type stateCollector struct {
 	upstreams *upstreamCollector
 	money     *moneyCollector
 	ladders   *ladderCollector
+	quotas    *quotaCollector
+	maxWait   *prometheus.Desc
 }
 
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
@@ -34,6 +45,8 @@ func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	c.upstreams.Describe(ch)
 	c.money.Describe(ch)
 	c.ladders.Describe(ch)
+	c.quotas.Describe(ch)
+	ch <- c.maxWait
 }
 
 func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
@@ -42,4 +55,10 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	c.upstreams.tell(ch, s.Upstreams)
 	c.money.tell(ch, &s.Money)
 	c.ladders.tell(ch, s.Ladders)
+	c.quotas.tell(ch, s.Quotas)
+	for class, d := range s.MaxWait {
+		if d > 0 {
+			ch <- prometheus.MustNewConstMetric(c.maxWait, prometheus.GaugeValue, d.Seconds(), admit.Class(class).String())
+		}
+	}
 }

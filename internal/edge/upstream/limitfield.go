@@ -26,7 +26,7 @@ func fieldLimits(h http.Header) admit.Sample {
 		if r, ok := figure(param(params, "r")); ok {
 			t.Remaining = r
 		}
-		t.Reset = resetIn(param(params, "t"), time.Time{})
+		t.Reset = resetIn(param(params, "t"), func() time.Time { return time.Time{} })
 		policy := itemNamed(policies, name)
 		if q, ok := figure(param(policy, "q")); ok {
 			t.Limit = q

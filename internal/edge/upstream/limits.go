@@ -64,7 +64,7 @@ func (n *limitNames) read(h http.Header, now time.Time) admit.Told {
 	if v, ok := figure(first(h, n.limit)); ok {
 		t.Limit = v
 	}
-	t.Reset = resetIn(first(h, n.reset), now)
+	t.Reset = resetIn(first(h, n.reset), func() time.Time { return sent(h, now) })
 	if v, ok := figure(first(h, n.remaining)); ok && (v > 0 || t.Reset > 0) {
 		t.Remaining = v
 	}
@@ -123,9 +123,9 @@ func figure(s string) (n int64, ok bool) {
 }
 
 // resetIn reads how long it is until a limit is whole again: seconds, whole or
-// not, a duration such as 6m0s, or a date of RFC 3339. It is 0 where that is
+// not, a duration such as 6m0s, or a date of RFC 3339, counted from the answer's own. It is 0 where that is
 // not known, past or too far away to be believed.
-func resetIn(s string, now time.Time) (d time.Duration) {
+func resetIn(s string, now func() time.Time) (d time.Duration) {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return 0
@@ -136,7 +136,7 @@ func resetIn(s string, now time.Time) (d time.Duration) {
 	} else if strings.ContainsRune(s, 'T') {
 		var at time.Time
 		at, err = time.Parse(time.RFC3339, s)
-		d = at.Sub(now)
+		d = at.Sub(now())
 	} else {
 		d, err = time.ParseDuration(s)
 	}

@@ -18,7 +18,8 @@ const MaxRetryAfter = 24 * time.Hour
 
 // ParseRetryAfter reads how long an upstream asks to stay away, counted from
 // now: retry-after-ms first, also under Azure's name, then Retry-After as
-// seconds, whole or not, or as a date in one of the three forms of HTTP. It is above zero and at most
+// seconds, whole or not, or as a date in one of the three forms of HTTP, which is counted
+// from the answer's own Date. It is above zero and at most
 // MaxRetryAfter. ok is false when there is none that makes sense: zero, below
 // zero, past, infinite or not a number.
 func ParseRetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
@@ -31,10 +32,21 @@ func ParseRetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool)
 	if wait, ok = parseWait(value, time.Second); ok {
 		return wait, true
 	}
-	if at, err := http.ParseTime(value); err == nil && at.After(now) {
-		return min(at.Sub(now), MaxRetryAfter), true
+	if at, err := http.ParseTime(value); err == nil {
+		if now = sent(h, now); at.After(now) {
+			return min(at.Sub(now), MaxRetryAfter), true
+		}
 	}
 	return 0, false
+}
+
+// sent is what the other side's clock said when it answered, if it says so, and
+// else ours: of two times of one clock the difference is right, however wrong the clock is.
+func sent(h http.Header, now time.Time) time.Time {
+	if at, err := http.ParseTime(h.Get("Date")); err == nil {
+		return at
+	}
+	return now
 }
 
 // parseWait reads a plain decimal number of units, rounded up to a nanosecond.

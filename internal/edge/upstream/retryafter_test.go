@@ -135,3 +135,26 @@ func FuzzParseRetryAfter(f *testing.F) {
 		}
 	})
 }
+
+// B192: a provider whose clock is not ours. Dates are counted from what its own
+// clock says.
+func TestAProviderWithAnotherClock(t *testing.T) {
+	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, off := range []time.Duration{0, 30 * time.Second, -30 * time.Second, 3 * time.Hour, -3 * time.Hour, 400 * 24 * time.Hour} {
+		theirs := t0.Add(off)
+		h := http.Header{
+			"Date": {theirs.Format(http.TimeFormat)}, "Retry-After": {theirs.Add(40 * time.Second).Format(http.TimeFormat)},
+			"Anthropic-Ratelimit-Requests-Limit": {"50"}, "Anthropic-Ratelimit-Requests-Remaining": {"0"}, "Anthropic-Ratelimit-Requests-Reset": {theirs.Add(20 * time.Second).Format(time.RFC3339)},
+		}
+		if wait, ok := ParseRetryAfter(h, t0); !ok || wait != 40*time.Second {
+			t.Errorf("off by %v: wait %v, %v", off, wait, ok)
+		}
+		if s := ReadLimits(h, t0); s.Requests.Reset != 20*time.Second || s.Requests.Remaining != 0 {
+			t.Errorf("off by %v: %+v", off, s.Requests)
+		}
+		h.Set("Retry-After", theirs.Add(-time.Second).Format(http.TimeFormat))
+		if wait, ok := ParseRetryAfter(h, t0); ok {
+			t.Errorf("off by %v: a date that is past there is a wait of %v", off, wait)
+		}
+	}
+}

@@ -89,6 +89,7 @@ type Client struct {
 	target target
 	header http.Header // of the provider, in canonical form, never changed
 	keys   keyring
+	echoes *echoes
 
 	pool  *generations
 	fresh *http.Transport // never reuses a connection: for the one replay
@@ -112,7 +113,7 @@ func newClient(p Provider, dial dialFunc) (*Client, error) {
 		return nil, fmt.Errorf("provider %s: base URL: %w", p.Name, err)
 	}
 	p.setDefaults(t.base.Scheme)
-	c := &Client{target: t}
+	c := &Client{target: t, echoes: newEchoes(&p)}
 	if c.header, err = providerHeader(&p); err != nil {
 		return nil, fmt.Errorf("provider %s: %w", p.Name, err)
 	}

@@ -54,11 +54,6 @@ const (
 	AgainSoon               // at once, and with growing pauses
 )
 
-// String returns the words of the documentation.
-func (a Again) String() string {
-	return [...]string{"no", "after `Retry-After`; without one, no", "yes, with growing pauses"}[a]
-}
-
 // meaning is what is known of a code before it happens: a row of docs/errors.md.
 type meaning struct {
 	word   string // "" is null
@@ -148,8 +143,9 @@ func (c Code) String() string { return meanings[c].word }
 
 // New makes an error of the code, with its status and type.
 func (c Code) New(message string) *Error {
-	m := &meanings[c]
-	return &Error{Status: m.status, Type: m.kind, Code: m.word, Message: message}
+	e := &Error{Message: message}
+	e.Become(c)
+	return e
 }
 
 // Of makes an error of the code about one member of the request.
@@ -159,8 +155,12 @@ func (c Code) Of(param, message string) *Error {
 	return e
 }
 
-// Become makes e an error of the code, with its status and type.
+// Become makes e an error of the code, with its status and type. SDKs come back
+// by themselves after a 429 and a 5xx: where that is no use they are told.
 func (e *Error) Become(c Code) {
 	m := &meanings[c]
 	e.Status, e.Type, e.Code = m.status, m.kind, m.word
+	if m.again == AgainNever && (m.status == http.StatusTooManyRequests || m.status >= 500) {
+		e.NoRetry = true
+	}
 }

@@ -34,6 +34,9 @@ func isDocument(t *testing.T, name string, want []byte) {
 	}
 }
 
+// comeBack are the words for what a caller may do.
+var comeBack = [...]string{AgainNever: "no", AgainAfter: "after `Retry-After`; without one, no", AgainSoon: "yes, with growing pauses"}
+
 func TestErrorsAreDocumented(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("# Errors\n\nEvery code that the gateway itself answers with; [callers.md](callers.md) says how to deal with refusals. This file is made from the program (`make update`).\n\n" +
@@ -43,7 +46,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 	for c := range numCodes {
 		m, e := &meanings[c], c.New("")
 		e.Surface = Messages
-		fmt.Fprintf(&b, "| `%s` | %d `%s` | %d `%s` | %s | %s | %s |\n", orNone(m.word), m.status, m.kind, e.HTTPStatus(), e.anthropicType(), m.when, m.do, m.again)
+		fmt.Fprintf(&b, "| `%s` | %d `%s` | %d `%s` | %s | %s | %s |\n", orNone(m.word), m.status, m.kind, e.HTTPStatus(), e.anthropicType(), m.when, m.do, comeBack[m.again])
 	}
 	b.WriteString("\n`Retry-After` is whole seconds from 1 to 59 and `retry-after-ms` the same in milliseconds. A longer wait is told as 59 with `x-should-retry: false`, and in full in the body, as `retry_after_ms`. `x-should-retry: false` is also said where coming back is no use. " +
 		"`error.stage`, `limit`, `scope`, `figure`, `estimated_wait_ms` and `retry_after_ms` are there where they are known.\n\n## Forms\n\nOne refusal on each surface.\n")
@@ -86,6 +89,24 @@ func TestCodesAreWhole(t *testing.T) {
 		if m.again == AgainSoon && m.status < 408 {
 			t.Errorf("%s: nobody may send again at once what was answered %d", m.word, m.status)
 		}
+	}
+}
+
+// SDKs, which would come back by themselves, are told where that is no use.
+func TestCodesSayWhenToStay(t *testing.T) {
+	for c, want := range map[Code]bool{
+		CodeOverloaded: false, CodeUnavailable: false, CodeUpstreamError: false, CodeInternal: false,
+		CodeUpstreamUnavailable: true, CodeUpstreamUnauthorized: true,
+		CodeInvalid: false, // nobody comes back by itself after a 400
+	} {
+		if got := c.New("").NoRetry; got != want {
+			t.Errorf("%s: %v, want %v", c, got, want)
+		}
+	}
+	e := CodeOverloaded.New("")
+	e.NoRetry = true // a retry beyond the budget
+	if e.Become(CodeRateLimit); !e.NoRetry {
+		t.Error("what was known of the one error is forgotten in the other")
 	}
 }
 

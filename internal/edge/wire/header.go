@@ -8,23 +8,19 @@ import (
 // forwarded are the request headers that an upstream may see. Everything else
 // stays here: credentials and cookies are the caller's, framing and encoding
 // belong to one connection, and the rest was said to the gateway.
-var forwarded = [...]string{
-	"Content-Type", "Idempotency-Key", "Openai-Beta", "Anthropic-Version", "Anthropic-Beta", "Traceparent", "Tracestate", "X-Request-Id",
-}
+var forwarded = passedOn(sent)
 
 // relayed are the response headers that a caller may see. Cookies, rate limits,
 // organisation and project are about the gateway's account at the upstream.
-var relayed = [...]string{
-	"Content-Type", "Openai-Processing-Ms", "Openai-Version",
-}
+var relayed = passedOn(answered)
 
 // ForwardHeaders copies to dst the headers of a caller's request that an upstream
 // may see. Headers already in dst win. The values are shared with src.
-func ForwardHeaders(dst, src http.Header) { copyAllowed(dst, src, forwarded[:]) }
+func ForwardHeaders(dst, src http.Header) { copyAllowed(dst, src, forwarded) }
 
 // RelayHeaders copies to dst the headers of an upstream's answer that a caller
 // may see. Headers already in dst win. The values are shared with src.
-func RelayHeaders(dst, src http.Header) { copyAllowed(dst, src, relayed[:]) }
+func RelayHeaders(dst, src http.Header) { copyAllowed(dst, src, relayed) }
 
 func copyAllowed(dst, src http.Header, allowed []string) {
 	hops := src["Connection"]

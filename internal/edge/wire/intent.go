@@ -48,17 +48,17 @@ const (
 // no sense is as good as absent: hints must never fail a request.
 func ReadIntent(h http.Header) Intent {
 	in := Intent{
-		Class:   class(h.Get("X-Spillway-Class")),
+		Class:   class(h.Get(HeaderClass)),
 		Attempt: attempt(h.Get("X-Stainless-Retry-Count")),
-		Session: label(h.Get("X-Spillway-Session")),
-		Task:    label(h.Get("X-Spillway-Task")),
+		Session: label(h.Get(HeaderSession)),
+		Task:    label(h.Get(HeaderTask)),
 		Model:   label(h.Get("X-Model-Id")),
 	}
-	switch d := strings.ToLower(strings.TrimSpace(h.Get("X-Spillway-Degrade"))); d {
+	switch d := strings.ToLower(strings.TrimSpace(h.Get(HeaderDegrade))); d {
 	case "allow", "deny", "features":
 		in.Degrade = d
 	}
-	in.shorten(h, "X-Spillway-Deadline-Ms", time.Millisecond)
+	in.shorten(h, HeaderDeadline, time.Millisecond)
 	in.shorten(h, "X-Envoy-Expected-Rq-Timeout-Ms", time.Millisecond)
 	in.shorten(h, "X-Request-Timeout", time.Second)
 	in.shorten(h, "X-Litellm-Timeout", time.Second)
