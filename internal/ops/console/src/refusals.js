@@ -24,7 +24,7 @@ export function Refusals({list, most, search, more}) {
 }
 
 /** Knobs are the settings that a text names, as links to where they are changed. */
-export function Knobs({text}) {
+function Knobs({text}) {
   return pieces(text).map((p) => (p.search ? html`<a href="#/settings?q=${encodeURIComponent(p.search)}"><code>${p.text}</code></a>` : p.text));
 }
 

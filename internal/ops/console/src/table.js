@@ -61,7 +61,7 @@ function same(a, b) {
 const words = ['', '▲ ', '■ '];
 
 /** A text with a bar of its share, and a sign for how bad it is. */
-export function Cell({text, bar, level = 0, href}) {
+function Cell({text, bar, level = 0, href}) {
   return html`<span class="cell l${level}">${bar !== undefined && html`<span class="bar" aria-hidden="true"><i style=${{width: `${Math.round(Math.min(1, Math.max(0, bar)) * 100)}%`}}></i></span>`}
     <span class="text">${level > 0 && html`<span class="sign" aria-hidden="true">${words[level]}</span>`}${href ? html`<a href=${href}>${text}</a>` : text}</span></span>`;
 }
