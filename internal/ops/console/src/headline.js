@@ -55,6 +55,10 @@ function upstreams(p) {
   for (const u of p.upstreams ?? []) {
     const b = u.breaker ?? {};
     const to = 'upstreams';
+    if (u.state && u.state !== 'enabled') { // on purpose: its breaker does not matter
+      found.push({level: busy, text: `Upstream ${u.name} is ${u.state}: it gets no new calls.`, to});
+      continue;
+    }
     if (b.state === 'open') {
       found.push({level: wrong, text: `Upstream ${u.name} gets nothing${because(b)}${b.until ? `; it is tried again in ${ahead(b.until)}` : ''}.`, to});
     } else if (b.state === 'half_open') {

@@ -72,6 +72,8 @@ test('upstreams by what they can be trusted with', () => {
   assert.equal(text(upstream({share: 0.8})), 'Upstream gpu is at 80 % after errors.');
   assert.equal(text(upstream({latency_warning: true})), 'Upstream gpu is slower than it should be.');
   assert.equal(text(upstream({})), undefined);
+  assert.equal(text(upstream({state: 'open', share: 0}, {state: 'drained'})), 'Upstream gpu is drained: it gets no new calls.', 'somebody meant it');
+  assert.equal(text(upstream({}, {state: 'enabled'})), undefined);
   assert.equal(text(upstream({}, {keys: [{refused_until: at}]})), 'Upstream gpu refuses its key: wrong, withdrawn or out of money.');
   assert.equal(text(upstream({}, {keys: [{refused_until: at}, {}]})), 'Upstream gpu refuses 1 of its 2 keys: wrong, withdrawn or out of money.');
   assert.equal(text(upstream({}, {keys: [{paused_until: '2026-03-01T03:00:30Z'}]})), 'Upstream gpu asked for a pause of 30 s.');
