@@ -111,18 +111,22 @@ function queues(p) {
   return grouped(order, 3, 'models', 'more about models');
 }
 
+/** Stages that refuse because somebody wrote a limit for a tenant: they do what they are there for. */
+const own = ['concurrency', 'requests', 'tokens', 'spend', 'pace'];
+
 function refusals(p, last) {
   if (!last.length) return [];
   const s = sum(last), n = refused(s);
   if (!n) return [];
   const stage = Object.keys(s.refused).sort((a, b) => s.refused[b] - s.refused[a])[0];
   const part = n / Math.max(s.offered, n);
+  const unwanted = (n - own.reduce((sum, stage) => sum + (s.refused[stage] ?? 0), 0)) / Math.max(s.offered, n);
   const tenants = p.tenants ?? [];
   const all = tenants.reduce((sum, t) => sum + t.refused_per_s, 0);
   const top = tenants.reduce((a, b) => (b.refused_per_s > (a?.refused_per_s ?? 0) ? b : a), undefined);
   const whose = top && all > 0 && tenants.length > 1 && top.refused_per_s / all >= bulk ? `; ${share(top.refused_per_s / all)} of refusals are of tenant ${top.tenant}` : '';
   return [{
-    level: part >= 0.1 ? wrong : busy,
+    level: unwanted >= 0.1 ? wrong : busy,
     text: `${share(part)} of requests are refused (${rate(n / s.seconds)}), most by ${stage}: ${why[stage] ?? stage}${whose}.`, to: 'refusals',
   }];
 }

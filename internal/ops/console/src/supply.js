@@ -61,16 +61,16 @@ const upstreamColumns = [
   {key: 'cost', label: 'cost', num: true, wide: true, of: (u) => u.cost_dollars, show: (u) => dollars(u.cost_dollars)},
 ];
 
-const turnColumn = {key: 'turn', num: true, label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} />`};
+const turnColumn = (onChange) => ({key: 'turn', num: true, label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} onChange=${onChange} />`});
 
-export function Upstreams({upstreams, who}) {
+export function Upstreams({upstreams, who, onChange}) {
   const may = who.role === 'admin' && upstreams.some((u) => u.state);
-  return html`<${Table} id="upstreams" caption="Upstreams: state, share of the capacity, limits" columns=${may ? [...upstreamColumns, turnColumn] : upstreamColumns} rows=${upstreams.map((u) => ({...u, slow: slowness(u, upstreams)}))} keyOf=${(u) => `${u.model}\n${u.name}`}
+  return html`<${Table} id="upstreams" caption="Upstreams: state, share of the capacity, limits" columns=${may ? [...upstreamColumns, turnColumn(onChange)] : upstreamColumns} rows=${upstreams.map((u) => ({...u, slow: slowness(u, upstreams)}))} keyOf=${(u) => `${u.model}\n${u.name}`}
     first=${['state', false]} empty="No upstreams." />`;
 }
 
 /** Takes an upstream out of use, or back into it, when it is said twice. */
-function Turn({name, out}) {
+function Turn({name, out, onChange}) {
   const [asked, ask] = useState(false);
   const [error, fail] = useState();
   const action = out ? 'enable' : 'drain';
@@ -79,6 +79,7 @@ function Turn({name, out}) {
     try {
       await post(`upstreams/${encodeURIComponent(name)}`, {action});
       fail(undefined);
+      onChange();
     } catch (e) {
       fail(e);
     }

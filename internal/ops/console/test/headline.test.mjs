@@ -17,7 +17,8 @@ const upstream = (breaker, more = {}) => ({name: 'gpu', breaker: {state: 'closed
 /** The same second ten times. */
 const seconds = (more) => Array.from({length: 10}, (_, i) => ({at: 100 + i, offered: 10, ran: 10, queued: 0, degraded: 0, good: 10, late: 0, failed: 0, left: 0, started: 0, wait_s: 0, predicted_s: 0, worst_s: 0, ttft_s: 0, ...more}));
 
-const says = (p, recent) => facts(p, recent).map((f) => f.text);
+const plain = (text) => text?.replaceAll('\u00a0', ' ');
+const says = (p, recent) => facts(p, recent).map((f) => plain(f.text));
 
 test('nothing is wrong', () => {
   const head = headline(picture(), seconds());
@@ -36,7 +37,7 @@ test('a queue that is nearly full is wrong, one that is not is busy', () => {
   const full = (n) => headline(picture({models: [model({running: 40, classes: [waits('standard', n, 4.2)]})]}));
   assert.equal(full(159).level, 1);
   assert.equal(full(160).level, 2);
-  assert.match(full(160).text, /the queue is 80 % full/);
+  assert.match(full(160).text, /the queue is 80\s% full/);
 });
 
 test('a predicted wait above its watermark is wrong', () => {
@@ -58,6 +59,12 @@ test('who is refused most is named, if it is most of them', () => {
   assert.deepEqual(says(picture({tenants: many}), recent), ['40 % of requests are refused (4/s), most by wait: it would come too late.']);
   assert.equal(headline(picture(), seconds({refused: {wait: 1}})).level, 2, 'a tenth');
   assert.equal(headline(picture(), [...seconds().slice(1), seconds({refused: {wait: 1}})[0]]).level, 1, 'one in a hundred');
+});
+
+test('a tenant that meets its own limit is not wrong', () => {
+  const level = (second) => headline(picture(), seconds(second)).level;
+  assert.equal(level({ran: 2, refused: {requests: 8}}), 1);
+  assert.equal(level({ran: 2, refused: {requests: 7, wait: 1}}), 2, 'a tenth by another stage');
 });
 
 test('refusals of a minute ago are over', () => {
