@@ -71,7 +71,7 @@ func (s *Settings) changeLocked(p *proposal) (ChangeReport, error) {
 	switch {
 	case err != nil:
 		result = telemetry.ChangeRefused
-		s.options.Log.Warn("a change was refused", "who", p.who, "paths", line(strings.Join(slices.Sorted(maps.Keys(p.set)), " ")), "error", line(err.Error()))
+		s.options.Log.Warn("a change was refused", "who", p.who, "paths", line(strings.Join(paths(p.set), " ")), "error", line(err.Error()))
 	case p.dry:
 		result = telemetry.ChangeTried
 	}
@@ -80,6 +80,14 @@ func (s *Settings) changeLocked(p *proposal) (ChangeReport, error) {
 		return ChangeReport{}, err
 	}
 	return e.ChangeReport, nil
+}
+
+// paths of a set, as the log may have them.
+func paths(set config.Overlay) (list []string) {
+	for _, path := range slices.Sorted(maps.Keys(set)) {
+		list = append(list, config.Shown(path))
+	}
+	return list
 }
 
 func (s *Settings) tryLocked(p *proposal) (*entry, error) {
