@@ -55,6 +55,10 @@ function upstreams(p) {
   for (const u of p.upstreams ?? []) {
     const b = u.breaker ?? {};
     const to = 'upstreams';
+    if (u.state && u.state !== 'enabled') { // on purpose: its breaker does not matter
+      found.push({level: busy, text: `Upstream ${u.name} is ${u.state}: it gets no new calls.`, to});
+      continue;
+    }
     if (b.state === 'open') {
       found.push({level: wrong, text: `Upstream ${u.name} gets nothing${because(b)}${b.until ? `; it is tried again in ${ahead(b.until)}` : ''}.`, to});
     } else if (b.state === 'half_open') {
@@ -68,9 +72,19 @@ function upstreams(p) {
     const denied = keys.filter((k) => k.refused_until).length, paused = keys.filter((k) => k.paused_until);
     if (denied) found.push({level: denied === keys.length ? wrong : busy, text: `Upstream ${u.name} refuses ${denied === keys.length ? 'its key' : `${denied} of its ${keys.length} keys`}${denied === keys.length && denied > 1 ? 's' : ''}: wrong, withdrawn or out of money.`, to});
     if (paused.length && paused.length === keys.length) found.push({level: busy, text: `Upstream ${u.name} asked for a pause of ${ahead(paused.map((k) => k.paused_until).sort()[0])}.`, to});
+    const slow = slowness(u, p.upstreams);
+    if (slow >= 2) found.push({level: slow >= 3 ? wrong : busy, text: `Upstream ${u.name} takes ${slow.toFixed(1)} times as long as the others of ${u.model}.`, to});
     if (b.latency_warning) found.push({level: busy, text: `Upstream ${u.name} is slower than it should be.`, to});
   }
   return grouped(found, 3, 'upstreams', 'more upstreams are in trouble');
+}
+
+const inUse = (u) => !u.state || u.state === 'enabled';
+
+/** What its calls take, over what those of the model's other upstreams in use take (their median); 0 if it is alone. */
+export function slowness(u, all) {
+  const others = all.filter((o) => o.model === u.model && o.name !== u.name && inUse(o) && o.time_ratio > 0 && o.good > 0).map((o) => o.time_ratio).sort((a, b) => a - b);
+  return others.length && inUse(u) && u.good > 0 ? u.time_ratio / others[Math.floor((others.length - 1) / 2)] : 0;
 }
 
 function queues(p) {

@@ -39,17 +39,20 @@ function decode(text) {
 }
 
 class Page extends Component {
-  state = {place: place(), list: [], refusals: [], changes: [], link: {mode: 'opening'}, held: false, now: Date.now()};
+  state = {place: place(), list: [], refusals: [], changes: [], link: {mode: 'opening'}, held: false, stale: false, now: Date.now()};
   drafts = {}; // of the settings view, kept while others are looked at
 
   componentDidMount() {
     show(theme());
     addEventListener('hashchange', this.moved);
     document.addEventListener('visibilitychange', this.woke);
-    this.tick = setInterval(() => {
-      const old = this.state.picture && Date.now() - this.state.came > patience;
+    setInterval(() => {
+      const old = Boolean(this.state.picture) && Date.now() - (this.pending ?? this.state).came > patience;
       if (old !== this.state.stale || old) this.setState({stale: old, now: Date.now()});
     }, 1000);
+    setInterval(() => {
+      if (this.state.who && !document.hidden) this.lookUp('changes?limit=50', 'changes'); // of others, and of the file
+    }, 30_000);
     this.enter();
   }
 
@@ -132,7 +135,7 @@ class Page extends Component {
     const head = headOf(picture, next.list);
     next.head = head;
     next.told = announce(before.told, head, next.came);
-    if (Object.keys(picture.second?.refused ?? {}).length && Date.now() - (this.looked ?? 0) > 3000) {
+    if (Object.keys(picture.second?.refused ?? {}).length && !this.state.held && Date.now() - (this.looked ?? 0) > 3000) {
       this.looked = Date.now();
       this.lookUp('refusals?limit=100', 'refusals');
     }
@@ -187,7 +190,7 @@ class Page extends Component {
 
 /** How fresh the picture is, and a switch that holds it. */
 function Link({s, onHold}) {
-  const age = s.came ? (s.now - s.came) / 1000 : 0;
+  const age = s.came ? Math.max(0, s.now - s.came) / 1000 : 0;
   const [sign, text] = s.held ? ['❚❚', 'held']
     : s.stale ? ['▲', `stale since ${seconds(age)}`]
       : s.link.mode === 'live' ? ['●', 'live']

@@ -19,7 +19,7 @@ const spans = [[120, '2 min'], [300, '5 min'], [900, '15 min']];
 const stackColours = ['run', 'queue', 'no1', 'no2', 'no3', 'no4', 'no5'];
 const lineColours = ['line1', 'line2', 'line3', 'line4'];
 
-export function Overview({picture, list, head, refusals, refusalsError, changes}) {
+export function Overview({who, picture, list, head, refusals, refusalsError, changes}) {
   return html`<h2 class="hidden" tabindex="-1">Overview</h2>
     <${Headline} head=${head} />
     <${Charts} list=${list} changes=${changes} />
@@ -28,7 +28,7 @@ export function Overview({picture, list, head, refusals, refusalsError, changes}
       <${Part} id="tenants" title="Tenants with most refusals"><${Tenants} tenants=${picture.tenants ?? []} most=${8} more=${html`<a href="#/tenants">all tenants</a>`} /><//>
       <${Part} id="lanes" title="Longest queues"><${Lanes} lanes=${picture.lanes ?? []} out=${picture.lanes_left_out} most=${8} /><//>
     </div>
-    <${Part} id="upstreams" title="Upstreams"><${Upstreams} upstreams=${picture.upstreams ?? []} /><//>
+    <${Part} id="upstreams" title="Upstreams"><${Upstreams} upstreams=${picture.upstreams ?? []} who=${who} /><//>
     <${Part} id="budgets" title="Budgets"><${Budgets} budgets=${picture.budgets ?? []} out=${picture.budgets_left_out} /><//>
     <${Part} id="refusals" title="Last refusals">${refusalsError ? html`<${Fault} error=${refusalsError} what="a list of refusals" />`
       : html`<${Refusals} list=${refusals} most=${8} more=${html`<a href="#/refusals">all that are known</a>`} />`}<//>

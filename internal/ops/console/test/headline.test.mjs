@@ -72,10 +72,25 @@ test('upstreams by what they can be trusted with', () => {
   assert.equal(text(upstream({share: 0.8})), 'Upstream gpu is at 80 % after errors.');
   assert.equal(text(upstream({latency_warning: true})), 'Upstream gpu is slower than it should be.');
   assert.equal(text(upstream({})), undefined);
+  assert.equal(text(upstream({state: 'open', share: 0}, {state: 'drained'})), 'Upstream gpu is drained: it gets no new calls.', 'somebody meant it');
+  assert.equal(text(upstream({}, {state: 'enabled'})), undefined);
   assert.equal(text(upstream({}, {keys: [{refused_until: at}]})), 'Upstream gpu refuses its key: wrong, withdrawn or out of money.');
   assert.equal(text(upstream({}, {keys: [{refused_until: at}, {}]})), 'Upstream gpu refuses 1 of its 2 keys: wrong, withdrawn or out of money.');
   assert.equal(text(upstream({}, {keys: [{paused_until: '2026-03-01T03:00:30Z'}]})), 'Upstream gpu asked for a pause of 30 s.');
   assert.equal(text(upstream({}, {keys: [{paused_until: '2026-03-01T03:00:30Z'}, {}]})), undefined, 'the other key goes on');
+});
+
+test('an upstream much slower than the others of its model is named', () => {
+  const of = (name, time_ratio, rest) => upstream({}, {name, model: 'chat', time_ratio, good: 9, ...rest});
+  const text = (...list) => says(picture({upstreams: list}))[0];
+  assert.equal(text(of('a', 2.6), of('b', 0.65)), 'Upstream a takes 4.0 times as long as the others of chat.');
+  assert.equal(headline(picture({upstreams: [of('a', 2.6), of('b', 0.65)]})).level, 2);
+  assert.equal(headline(picture({upstreams: [of('a', 2), of('b', 1)]})).level, 1);
+  assert.equal(text(of('a', 1.2), of('b', 0.8)), undefined, 'as upstreams are');
+  assert.equal(text(of('a', 9)), undefined, 'it is alone');
+  assert.equal(text(of('a', 9), of('b', 1, {model: 'code'})), undefined, 'of another model');
+  assert.equal(text(of('a', 9), of('b', 1, {good: 0})), undefined, 'nothing is known of the other');
+  assert.equal(text(of('a', 9, {state: 'drained'}), of('b', 1)), 'Upstream a is drained: it gets no new calls.');
 });
 
 test('many of a kind are counted, the worst are named', () => {
