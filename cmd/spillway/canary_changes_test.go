@@ -95,6 +95,8 @@ func (c *canaries) changes() {
 	} {
 		c.do("faulty "+path, http.StatusBadRequest, "POST", strings.ReplaceAll(path, "%%", "%"), fmt.Sprintf(body, said))
 	}
+	c.do("a question what if", http.StatusOK, "POST", "/admin/v1/whatif", `{"set":{"models.chat.queue.total":5,"tenants[shop].keys[spare]":{"hash":"`+config.HashKey(spareKey.text())+`"}}}`)
+	c.do("a faulty question what if", http.StatusUnprocessableEntity, "POST", "/admin/v1/whatif", `{"set":{"models.chat.queue.total":"`+said+`"}}`)
 	c.ask("a change by a viewer", nil, "POST", c.ops+all, `{"set":{"x":"`+said+`"}}`, "Authorization", "Bearer "+viewerToken.text())
 	c.do("a reading of the file", http.StatusOK, "POST", "/admin/v1/reload", "")
 }
