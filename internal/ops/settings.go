@@ -44,6 +44,7 @@ type Settings struct {
 
 	mu       sync.Mutex
 	gateway  *gateway.Gateway
+	reloaded func([]config.AdminToken) // told who may look, whenever the file was read again; may be nil
 	disk     *disk  // nil: in memory only
 	opened   bool   // the directory was looked at
 	volatile string // why changes are not on the disk; "" if they are
@@ -82,6 +83,13 @@ func (s *Settings) Use(g *gateway.Gateway) {
 	defer s.mu.Unlock()
 	s.gateway = g
 	g.ChangesAside(s.aside != "")
+}
+
+// whenReloaded has a function told who may look after each reading of the file.
+func (s *Settings) whenReloaded(tell func([]config.AdminToken)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reloaded = tell
 }
 
 // Today is what is in force: the file, what errors call it, and the changes beside
@@ -206,6 +214,9 @@ func (s *Settings) Reload(who string) (ChangeReport, error) {
 		return ChangeReport{}, err
 	}
 	s.options.Log.Info("configuration applied")
+	if s.reloaded != nil {
+		s.reloaded(c.Admin.Tokens)
+	}
 	e := s.entryLocked(KindReload, who, "")
 	if s.aside != "" {
 		e.Warnings = append(e.Warnings, "the changes beside the file do not fit it and do not count: "+s.aside)
