@@ -160,8 +160,10 @@ func (s *Settings) saveLocked(e *entry) {
 	if e == nil && len(s.list) > 0 {
 		state.Last = &s.list[len(s.list)-1]
 	}
+	s.unsaved = ""
 	if err := s.disk.save(state); err != nil {
-		s.options.Log.Error("a change is in force, but not on the disk; make room, or let the directory be written, and send it again", "error", err.Error())
+		s.unsaved = "the last change is not on the disk: " + err.Error()
+		s.options.Log.Error("a change is in force, but not on the disk; make room, or let the directory be written by this gateway alone, and send it again", "directory", s.disk.dir, "error", err.Error())
 		if e != nil {
 			e.Warnings = append(e.Warnings, "it is not on the disk and ends with the process: "+err.Error())
 		}
