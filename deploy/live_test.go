@@ -39,7 +39,7 @@ models:
 classes: {interactive: {deadline: 2s, max_wait: 1s}}
 tenants:
 - {name: shop, keys: ["%s"], degrade: any, models: {chat: {budget: {hour: 50, day: 500}}}}
-- {name: bank, keys: ["%s"]}
+- {name: bank, keys: ["%s"], limits: {rpm: 6000}}
 `
 
 const (

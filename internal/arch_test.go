@@ -34,6 +34,8 @@ var mayImport = []struct {
 	{"internal/ops", []string{"internal/ops/console", "internal/gateway", "internal/edge/*", "internal/core/admit"}},
 	{"internal/gateway", []string{"internal/edge/*", "internal/core/*"}},
 	{"internal/sim", []string{"internal/edge/config", "internal/core/*"}}, // never I/O
+	{"internal/edge/claim", nil},
+	{"internal/edge/store", []string{"internal/edge/claim", "internal/core/admit"}},
 	{"internal/edge/upstream", []string{"internal/edge/wire", "internal/core/admit"}},
 	{"internal/edge/*", []string{"internal/core/admit"}}, // and not each other
 	{"internal/edge/store/*", []string{"internal/edge/store", "internal/core/admit"}},

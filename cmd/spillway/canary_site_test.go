@@ -52,7 +52,12 @@ const (
 	unheard       secret = "a header nobody knows"
 	upstreamSays  secret = "a header of the upstream's answer"
 	faultyFileKey secret = "a key in a faulty file"
+	faultyChange  secret = "a key in a faulty change"
+	spareKey      secret = "a key of which a change tells the hash"
 )
+
+// anyHash stands for the hashes of all keys in what an output may have.
+const anyHash secret = "the hashes of keys"
 
 // text is what stands for the secret: letters and digits by chance, so that no
 // part of it is anywhere else.
@@ -69,12 +74,14 @@ func (s secret) text() string {
 // parts are what must not be in an output: every twelve characters of the secret
 // as it is, in base64 wherever it begins, and in hexadecimal. Nothing in it is
 // changed by URLs or JSON.
-func (s secret) parts() (parts []string) {
+func (s secret) parts() []string { return partsOf(s.text()) }
+
+func partsOf(text string) (parts []string) {
 	const size = 12
-	forms := []string{s.text(), hex.EncodeToString([]byte(s.text()))}
+	forms := []string{text, hex.EncodeToString([]byte(text))}
 	for before := range 3 {
 		// The digits that depend on the secret alone are neither first nor last.
-		digits := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("-", before) + s.text()))
+		digits := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("-", before) + text))
 		forms = append(forms, digits[4:len(digits)-4])
 	}
 	for _, form := range forms {

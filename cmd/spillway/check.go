@@ -37,7 +37,7 @@ func (c *checkCmd) Run() error {
 	if err != nil {
 		return usageError{err}
 	}
-	fmt.Printf("%s is valid: %d models, %d tenants, listens on %s, ops on %s\n", c.Config, len(cfg.Models), len(cfg.Tenants), cfg.Listen, cfg.Ops)
+	fmt.Printf("%s is valid: %s, %s, listens on %s, ops on %s\n", c.Config, count(len(cfg.Models), "model"), tenants(cfg), cfg.Listen, cfg.Ops)
 	fmt.Print(summary(cfg))
 	return nil
 }

@@ -48,6 +48,21 @@ func summary(c *config.Config) string {
 	return b.String()
 }
 
+// tenants are those of the file. Without any, everybody is one.
+func tenants(c *config.Config) string {
+	if c.Open() {
+		return "no tenants"
+	}
+	return count(len(c.Tenants), "tenant")
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 // charges is a price for a million tokens in short, and where it comes from.
 func charges(p *config.Price) string {
 	switch {
@@ -101,6 +116,13 @@ func place(d *config.Deployment) int {
 }
 
 func calls(d *config.Deployment) string {
+	if d.State != config.Enabled {
+		return d.State.String() + ", " + concurrency(d)
+	}
+	return concurrency(d)
+}
+
+func concurrency(d *config.Deployment) string {
 	switch {
 	case d.Auto && d.MaxConcurrency > 0:
 		return fmt.Sprintf("concurrency learnt from %d, at most %d", d.Concurrency, d.MaxConcurrency)

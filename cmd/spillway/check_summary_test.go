@@ -76,3 +76,29 @@ Prices from the table are of ` + c.PricesAsOf() + `: check them against what you
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// A file says how many of each there are, and which deployments get no calls.
+func TestSummaryOfNumbersAndStates(t *testing.T) {
+	const model = "providers: {gpu: {base_url: http://h/v1}}\nmodels: {chat: {deployments: [{provider: gpu}, {provider: gpu, model: b, state: drained}, {provider: gpu, model: c, state: disabled}]}}\n"
+	shop := "tenants: [{name: shop, keys: [\"" + config.HashKey("a") + "\"]}"
+	for more, want := range map[string]string{
+		"": "no tenants", shop + "]": "1 tenant", shop + ", {name: bank, keys: [\"" + config.HashKey("b") + "\"]}]": "2 tenants",
+	} {
+		c, err := config.Parse("test.yaml", []byte(model+more), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tenants(c); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		const states = `
+chat: balance least-loaded
+  tier 0  gpu/chat  concurrency 16            price unknown  no limit known
+  tier 0  gpu/b     drained, concurrency 16   price unknown  no limit known
+  tier 0  gpu/c     disabled, concurrency 16  price unknown  no limit known
+`
+		if got := summary(c); got != states {
+			t.Errorf("got\n%s\nwant\n%s", got, states)
+		}
+	}
+}

@@ -77,9 +77,11 @@ func (c *explainCmd) ask() (*ops.Ask, error) {
 	return &ops.Ask{Tenant: c.Tenant, Path: c.Path, Headers: headers, Body: body}, nil
 }
 
-// printExplanation writes the stages as a table, and what would change the decision.
+// printExplanation writes the stages as a table, and what would change the decision. The
+// words may be a caller's, so nothing of them but its letters reaches the terminal.
 func printExplanation(w io.Writer, e *ops.Explanation) error {
-	fmt.Fprintf(w, "tenant %s, model %s, class %s, %d tokens of input", e.Tenant, e.Model, e.Class, e.Input)
+	show := operator.Printable
+	fmt.Fprintf(w, "tenant %s, model %s, class %s, %d tokens of input", show(e.Tenant), show(e.Model), show(e.Class), e.Input)
 	if e.MaxOutput > 0 {
 		fmt.Fprintf(w, ", at most %d of output", e.MaxOutput)
 	}
@@ -88,7 +90,7 @@ func printExplanation(w io.Writer, e *ops.Explanation) error {
 	}
 	fmt.Fprintln(w)
 	if e.Was != nil {
-		fmt.Fprintf(w, "refused at %s: %s\n", e.Refused.Format(time.RFC3339), e.Was.Words)
+		fmt.Fprintf(w, "refused at %s: %s\n", e.Refused.Format(time.RFC3339), show(e.Was.Words))
 	}
 	when := "stand now"
 	if e.StagesOf == "refusal" {
@@ -108,20 +110,20 @@ func printExplanation(w io.Writer, e *ops.Explanation) error {
 		if s.Cheaper {
 			name += ", cheaper"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", name, s.Asks, s.Found, mark)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", show(name), show(s.Asks), show(s.Found), mark)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nNow %s.\n", e.Now.Words)
+	fmt.Fprintf(w, "\nNow %s.\n", show(e.Now.Words))
 	if len(e.Changes) > 0 {
 		fmt.Fprintln(w, "\nWhat would change that, each alone:")
 		for _, c := range e.Changes {
-			fmt.Fprintf(w, "  if %s: %s\n", c.If, c.Then.Words)
+			fmt.Fprintf(w, "  if %s: %s\n", show(c.If), show(c.Then.Words))
 		}
 	}
 	if e.Setting != "" {
-		fmt.Fprintf(w, "\nThe setting: %s\n", e.Setting)
+		fmt.Fprintf(w, "\nThe setting: %s\n", show(e.Setting))
 	}
 	return nil
 }

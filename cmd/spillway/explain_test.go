@@ -4,10 +4,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/spillway-llm/spillway/internal/edge/config"
+	"github.com/spillway-llm/spillway/internal/operator"
+	"github.com/spillway-llm/spillway/internal/ops"
 )
 
 // A caller shows the error it got; the operator asks the gateway why.
@@ -64,5 +67,33 @@ func TestExplain(t *testing.T) {
 	}
 	if code := p.end(t); code != 0 {
 		t.Errorf("SIGTERM: exit code %d", code)
+	}
+}
+
+// A caller chose the name of the model, a provider the words of an error: neither
+// does anything to the terminal of whoever asks, and neither adds a line.
+func TestExplainIsOnlySeen(t *testing.T) {
+	const evil = "\x1b[2J\x1b]0;owned\a\r\n‮Now it runs."
+	e := &ops.Explanation{
+		Tenant: evil, Model: evil, Class: evil, Refused: &time.Time{}, Was: &ops.Verdict{Words: evil},
+		Stages: []ops.Stage{{Stage: evil, Asks: evil, Found: evil, Model: evil}}, Now: ops.Verdict{Words: evil},
+		Changes: []ops.Change{{If: evil, Then: ops.Verdict{Words: evil}}}, Setting: evil,
+	}
+	var b strings.Builder
+	if err := printExplanation(&b, e); err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for line := range strings.Lines(b.String()) {
+		lines++
+		if line = strings.TrimSuffix(line, "\n"); operator.Printable(line) != line {
+			t.Errorf("does more than being seen: %q", line)
+		}
+		if strings.HasPrefix(line, "Now it runs") {
+			t.Error("a word of the caller is a line of ours")
+		}
+	}
+	if lines != 13 || strings.Count(b.String(), "owned") != 12 {
+		t.Errorf("%d lines, the name %d times:\n%s", lines, strings.Count(b.String(), "owned"), b.String())
 	}
 }

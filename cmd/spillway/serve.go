@@ -63,6 +63,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 		defer stopWatch()
 	}
 	settings := ops.NewSettings(ops.SettingsOptions{File: c.Config, Text: []byte(embedded), Name: "the embedded default", Log: log})
+	defer settings.Close() // the process ends, and with it the lock
 	cfg, err := settings.Load()
 	if err != nil {
 		return usageError{err}

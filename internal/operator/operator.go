@@ -172,5 +172,6 @@ func (c *Client) refused(res *http.Response, path string, answer []byte) *Refuse
 	if res.StatusCode == http.StatusUnauthorized {
 		e.words += "; this command takes it from SPILLWAY_TOKEN or --token"
 	}
+	e.words = Printable(e.words)
 	return e
 }

@@ -71,7 +71,7 @@ func (s *Settings) changeLocked(p *proposal) (ChangeReport, error) {
 	switch {
 	case err != nil:
 		result = telemetry.ChangeRefused
-		s.options.Log.Warn("a change was refused", "who", p.who, "paths", line(strings.Join(slices.Sorted(maps.Keys(p.set)), " ")), "error", line(err.Error()))
+		s.options.Log.Warn("a change was refused", "who", p.who, "paths", line(strings.Join(paths(p.set), " ")), "error", line(err.Error()))
 	case p.dry:
 		result = telemetry.ChangeTried
 	}
@@ -80,6 +80,14 @@ func (s *Settings) changeLocked(p *proposal) (ChangeReport, error) {
 		return ChangeReport{}, err
 	}
 	return e.ChangeReport, nil
+}
+
+// paths of a set, as the log may have them.
+func paths(set config.Overlay) (list []string) {
+	for _, path := range slices.Sorted(maps.Keys(set)) {
+		list = append(list, config.Shown(path))
+	}
+	return list
 }
 
 func (s *Settings) tryLocked(p *proposal) (*entry, error) {
@@ -152,8 +160,10 @@ func (s *Settings) saveLocked(e *entry) {
 	if e == nil && len(s.list) > 0 {
 		state.Last = &s.list[len(s.list)-1]
 	}
+	s.unsaved = ""
 	if err := s.disk.save(state); err != nil {
-		s.options.Log.Error("a change is in force, but not on the disk; make room, or let the directory be written, and send it again", "error", err.Error())
+		s.unsaved = "the last change is not on the disk: " + err.Error()
+		s.options.Log.Error("a change is in force, but not on the disk; make room, or let the directory be written by this gateway alone, and send it again", "directory", s.disk.dir, "error", err.Error())
 		if e != nil {
 			e.Warnings = append(e.Warnings, "it is not on the disk and ends with the process: "+err.Error())
 		}

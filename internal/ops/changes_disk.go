@@ -2,6 +2,7 @@ package ops
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/spillway-llm/spillway/internal/edge/claim"
 	"github.com/spillway-llm/spillway/internal/edge/config"
 )
 
@@ -20,6 +22,7 @@ const (
 	brokenName = "changes.broken.json"
 	auditName  = "changes.jsonl"
 	oldAudit   = "changes.1.jsonl"
+	lockName   = "changes.lock"
 	maxAudit   = 4 << 20 // bytes of the audit; then it takes the place of the one that was put aside before
 	mostKept   = 1000    // changes in memory
 	formatNow  = 1
@@ -28,9 +31,13 @@ const (
 // disk keeps what was changed in a directory: the state, one file that is replaced
 // as a whole, and the audit, to which lines are added. The state is written first
 // and holds the last change too, so that after a kill at any point the audit can be
-// made to agree with what is in force. It belongs to one goroutine at a time.
+// made to agree with what is in force. The directory belongs to one process: another
+// one reads what is there at its start, and writes nothing. It belongs to one
+// goroutine at a time.
 type disk struct {
-	dir string
+	dir   string
+	claim *claim.Claim // nil while it is not ours, or not there
+	seen  []byte       // the state as this process read or wrote it last; nil for none
 	// before is asked before each step, and its error is one of the step. Tests fail
 	// steps by it; nil lets all pass.
 	before func(step string) error
@@ -51,18 +58,62 @@ type entry struct {
 	Left map[string]jsontext.Value `json:"left,omitempty"` // and as it left them
 }
 
-// openDisk finds out whether the directory can be written, if it is there. It is
-// made by the first change: most gateways never see one.
+var (
+	errTaken = errors.New("another gateway keeps its changes there; give each an admin.directory of its own")
+	errMoved = errors.New("another gateway has kept changes there since this one began; restart this one to take them over, or give it an admin.directory of its own")
+)
+
+// openDisk takes the directory, and so finds out whether it can be written, if it
+// is there. It is made by the first change: most gateways never see one. That
+// another gateway has it is no error yet: it may end before anything is changed.
 func openDisk(dir string) (*disk, error) {
 	d := &disk{dir: dir}
 	if !d.there() {
 		return d, nil
 	}
-	f, err := os.CreateTemp(dir, ".changes-*")
-	if err != nil {
+	var err error
+	if d.claim, err = claim.Take(dir, lockName); err != nil && !errors.Is(err, claim.ErrTaken) {
 		return nil, err
 	}
-	return d, errors.Join(f.Close(), os.Remove(f.Name()))
+	return d, nil
+}
+
+// own takes the directory, if it is not ours. What another process left there
+// since we read it must not be written over.
+func (d *disk) own() error {
+	if d.claim != nil {
+		return nil
+	}
+	c, err := claim.Take(d.dir, lockName)
+	if errors.Is(err, claim.ErrTaken) {
+		return errTaken
+	}
+	if err != nil {
+		return err
+	}
+	now, err := os.ReadFile(d.path(stateName))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil && !bytes.Equal(now, d.seen) {
+		err = errMoved
+	}
+	if err != nil {
+		return errors.Join(err, c.Release())
+	}
+	d.claim = c
+	return nil
+}
+
+// ours says that the directory is there and belongs to this process.
+func (d *disk) ours() bool { return d.claim != nil }
+
+func (d *disk) close() error {
+	if d.claim == nil {
+		return nil
+	}
+	defer func() { d.claim = nil }()
+	return d.claim.Release()
 }
 
 func (d *disk) there() bool {
@@ -80,15 +131,20 @@ func (d *disk) step(name string) error {
 }
 
 // load reads the state and the last changes, oldest first. A state that cannot be
-// read does not count and is put aside under another name; said tells so.
+// read does not count and is put aside under another name; said tells so. Nothing is
+// written where the directory is another's.
 func (d *disk) load() (s stored, list []entry, said error) {
 	data, err := os.ReadFile(d.path(stateName))
 	if err == nil {
+		d.seen = data
 		if err = json.Unmarshal(data, &s); err == nil && s.Format != formatNow {
 			err = fmt.Errorf("it has format %d, not %d", s.Format, formatNow)
 		}
-		if err != nil {
-			s = stored{}
+		switch {
+		case err != nil && !d.ours():
+			s, said = stored{}, fmt.Errorf("%s cannot be read and does not count: %w", d.path(stateName), err)
+		case err != nil:
+			s, d.seen = stored{}, nil
 			said = errors.Join(fmt.Errorf("%s cannot be read and does not count; it is kept as %s: %w", d.path(stateName), brokenName, err), os.Rename(d.path(stateName), d.path(brokenName)))
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +155,9 @@ func (d *disk) load() (s stored, list []entry, said error) {
 	}
 	if s.Last != nil && (len(list) == 0 || list[len(list)-1].Seq < s.Last.Seq) {
 		list = append(list, *s.Last) // a kill came between the state and the audit
-		said = errors.Join(said, d.audit(s.Last))
+		if d.ours() {
+			said = errors.Join(said, d.audit(s.Last))
+		}
 	}
 	return s, list[max(0, len(list)-mostKept):], said
 }
@@ -136,6 +194,9 @@ func (d *disk) save(s *stored) error {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return err
 	}
+	if err := d.own(); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -163,6 +224,7 @@ func (d *disk) save(s *stored) error {
 	if err := os.Rename(temp, d.path(stateName)); err != nil {
 		return err
 	}
+	d.seen = body
 	return d.sync()
 }
 

@@ -3,6 +3,8 @@ package ops
 import (
 	"maps"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +201,42 @@ func TestSession(t *testing.T) {
 			t.Errorf("the token is gone from the file, its session goes on: %d", code)
 		}
 	})
+}
+
+// A token was lost and is taken out of the file; later its line is there again.
+// The session that somebody had begun with it is not.
+func TestSessionOfATokenThatCameBack(t *testing.T) {
+	p := newPlace(t)
+	r := p.start()
+	lost, other := r.logIn("viewer-token"), r.logIn("admin-token")
+	who := func(cookie string) int { return r.ask("GET", "/admin/v1/session", "", "Cookie", cookie).Code }
+	good, err := os.ReadFile(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := regexp.MustCompile(`(?m)^.*name: eye.*\n`).ReplaceAll(good, nil)
+	for _, step := range []struct {
+		what        string
+		file        []byte
+		lost, other int
+	}{
+		{"read again as it was", good, 200, 200},
+		{"the token is out", without, 401, 200},
+		{"the token is back", good, 401, 200},
+	} {
+		if err := os.WriteFile(p.file, step.file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.settings.Reload("test"); err != nil {
+			t.Fatal(err)
+		}
+		if who(lost) != step.lost || who(other) != step.other {
+			t.Errorf("%s: %d and %d, want %d and %d", step.what, who(lost), who(other), step.lost, step.other)
+		}
+	}
+	if who(r.logIn("viewer-token")) != 200 {
+		t.Error("nobody can log in with the token that is back")
+	}
 }
 
 // Sessions are bounded: the oldest ends.

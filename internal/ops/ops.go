@@ -52,6 +52,9 @@ type Surface struct {
 // New makes the surface of a gateway.
 func New(g *gateway.Gateway, o Options) *Surface {
 	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, settings: o.Settings, sessions: newSessions(), failures: newFailures(), stage: newStage(g.Picture, o.Log), mux: http.NewServeMux(), forecast: o.Forecast}
+	if s.settings != nil {
+		s.settings.whenReloaded(s.sessions.keep)
+	}
 	for _, r := range s.routes() {
 		s.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, q *http.Request) { s.serve(w, q, r) })
 	}

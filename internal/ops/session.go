@@ -5,11 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
 )
 
 const (
@@ -48,8 +52,13 @@ func (s *Surface) logIn(w http.ResponseWriter, r *http.Request, _ identity) erro
 	if err != nil {
 		return err
 	}
+	id := s.sessions.begin(t.Hash)
+	if !slices.ContainsFunc(s.gateway.Config().Admin.Tokens, func(x config.AdminToken) bool { return x.Hash == t.Hash }) {
+		s.sessions.end(id) // the file was read again meanwhile, and its sessions were ended before this one began
+		return &problem{status: http.StatusUnauthorized, detail: "no such token", remedy: remedyToken}
+	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: s.sessions.begin(t.Hash), Path: "/", MaxAge: int(sessionTime / time.Second),
+		Name: cookieName, Value: id, Path: "/", MaxAge: int(sessionTime / time.Second),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
 	return writeJSON(w, Who{t.Name, t.Role.String(), true})
@@ -112,6 +121,16 @@ func (s *sessions) find(id string) (token string, ok bool) {
 		return "", false
 	}
 	return x.token, ok
+}
+
+// keep ends the sessions of all other tokens: one that is written into the file
+// again begins without any.
+func (s *sessions) keep(tokens []config.AdminToken) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.all, func(_ [sha256.Size]byte, x session) bool {
+		return !slices.ContainsFunc(tokens, func(t config.AdminToken) bool { return t.Hash == x.token })
+	})
 }
 
 func (s *sessions) end(id string) {

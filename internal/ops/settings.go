@@ -44,9 +44,11 @@ type Settings struct {
 
 	mu       sync.Mutex
 	gateway  *gateway.Gateway
-	disk     *disk  // nil: in memory only
-	opened   bool   // the directory was looked at
-	volatile string // why changes are not on the disk; "" if they are
+	reloaded func([]config.AdminToken) // told who may look, whenever the file was read again; may be nil
+	disk     *disk                     // nil: in memory only
+	opened   bool                      // the directory was looked at
+	unsaved  string                    // why the last change is not on the disk; "" if it is
+	volatile string                    // why changes are not on the disk; "" if they are
 	file     []byte
 	mode     config.Changes
 	overlay  config.Overlay // in force, if not aside
@@ -68,6 +70,17 @@ func NewSettings(o SettingsOptions) *Settings {
 	return &Settings{options: o}
 }
 
+// Close lets another process have the directory of changes. Nothing is changed
+// after it.
+func (s *Settings) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.disk == nil {
+		return nil
+	}
+	return s.disk.close()
+}
+
 // Load reads the file and what was changed beside it, at the start. If both
 // together are not right, the file alone counts, and that is said.
 func (s *Settings) Load() (*config.Config, error) {
@@ -82,6 +95,13 @@ func (s *Settings) Use(g *gateway.Gateway) {
 	defer s.mu.Unlock()
 	s.gateway = g
 	g.ChangesAside(s.aside != "")
+}
+
+// whenReloaded has a function told who may look after each reading of the file.
+func (s *Settings) whenReloaded(tell func([]config.AdminToken)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reloaded = tell
 }
 
 // Today is what is in force: the file, what errors call it, and the changes beside
@@ -167,6 +187,10 @@ func (s *Settings) openLocked(a *config.Admin) {
 		s.options.Log.Error("changes are kept in memory only, and what was changed before does not count: the directory cannot be written; set admin.directory to one that can, or admin.changes to file", "directory", a.Directory, "error", err.Error())
 		return
 	}
+	if d.there() && !d.ours() {
+		s.unsaved = errTaken.Error()
+		s.options.Log.Warn("what is changed from here on is kept in memory only: another gateway keeps its changes in the directory; give each an admin.directory of its own", "directory", a.Directory)
+	}
 	state, list, err := d.load()
 	if err != nil {
 		s.broken = err.Error()
@@ -206,6 +230,9 @@ func (s *Settings) Reload(who string) (ChangeReport, error) {
 		return ChangeReport{}, err
 	}
 	s.options.Log.Info("configuration applied")
+	if s.reloaded != nil {
+		s.reloaded(c.Admin.Tokens)
+	}
 	e := s.entryLocked(KindReload, who, "")
 	if s.aside != "" {
 		e.Warnings = append(e.Warnings, "the changes beside the file do not fit it and do not count: "+s.aside)
@@ -244,7 +271,7 @@ func (s *Settings) numberLocked(e *entry) {
 }
 
 func (s *Settings) keepLocked(e *entry) {
-	if s.disk != nil && (e.Kind != KindReload || s.disk.there()) { // a reading of the file alone makes no directory
+	if s.disk != nil && s.disk.ours() { // a reading of the file alone makes no directory
 		if err := s.disk.audit(e); err != nil {
 			e.Warnings = append(e.Warnings, "it is not in the audit on the disk: "+err.Error())
 			s.options.Log.Error("a change is not in the audit on the disk; make room, or let the directory be written", "change", e.ID, "error", err.Error())
@@ -267,10 +294,18 @@ type SettingsList struct {
 	LeftOut  int              `json:"left_out,omitempty"` // further ones: ask for those under a path
 }
 
+// volatileLocked is why changes end with the process, as far as that is known.
+func (s *Settings) volatileLocked() string {
+	if s.disk == nil {
+		return s.volatile
+	}
+	return s.unsaved
+}
+
 // List gives what can be changed below a path, or with "" all of it.
 func (s *Settings) List(under string) (SettingsList, error) {
 	s.mu.Lock()
-	out := SettingsList{Version: s.version, Changes: s.mode, Volatile: s.volatile, Aside: s.aside}
+	out := SettingsList{Version: s.version, Changes: s.mode, Volatile: s.volatileLocked(), Aside: s.aside}
 	if s.aside != "" {
 		out.Kept = config.Overlay(hide(s.overlay))
 	}

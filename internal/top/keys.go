@@ -3,6 +3,8 @@ package top
 import (
 	"time"
 	"unicode/utf8"
+
+	"github.com/spillway-llm/spillway/internal/operator"
 )
 
 // deed is what a key asks of the program, beyond the state.
@@ -84,7 +86,7 @@ func (s *state) pressFilter(key, typed string) {
 		s.filter = s.filter[:len(s.filter)-n]
 	default:
 		if len(s.filter)+len(typed) <= maxFilter {
-			s.filter += printable(typed)
+			s.filter += operator.Printable(typed)
 		}
 	}
 }

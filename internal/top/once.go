@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-llm/spillway/internal/gateway"
+	"github.com/spillway-llm/spillway/internal/operator"
 	"github.com/spillway-llm/spillway/internal/ops"
 )
 
@@ -28,7 +29,7 @@ func Once(w io.Writer, address string, now time.Time, p *gateway.Picture, list [
 		out = append(out, s.table(x).text()...)
 	}
 	for i := range out {
-		out[i] = printable(out[i])
+		out[i] = operator.Printable(out[i])
 	}
 	_, err := io.WriteString(w, strings.Join(out, "\n")+"\n")
 	return err

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/spillway-llm/spillway/internal/gateway"
+	"github.com/spillway-llm/spillway/internal/operator"
 )
 
 const (
@@ -219,7 +220,7 @@ func drawPage(p *page, width, height int) []string {
 // wrapped are the lines of a page, none wider than the screen.
 func (p *page) wrapped(width int) (out []string) {
 	for _, text := range p.lines {
-		out = append(out, strings.Split(ansi.Wrap(printable(text), width, ""), "\n")...)
+		out = append(out, strings.Split(ansi.Wrap(operator.Printable(text), width, ""), "\n")...)
 	}
 	return out
 }

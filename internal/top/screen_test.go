@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/spillway-llm/spillway/internal/operator"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden screens")
@@ -151,13 +153,13 @@ func TestNamesAreOnlySeen(t *testing.T) {
 				text = strings.ReplaceAll(text, known, "")
 			}
 			text = strings.ReplaceAll(strings.ReplaceAll(text, "\x1b[m", ""), "\n", "")
-			if printable(text) != text {
+			if operator.Printable(text) != text {
 				t.Errorf("%s: something does more than being seen: %q", name, text)
 			}
 		}
 	}
 	var once strings.Builder
-	if err := Once(&once, evil, t0, p, s.refusals); err != nil || printable(strings.ReplaceAll(once.String(), "\n", "")) != strings.ReplaceAll(once.String(), "\n", "") {
+	if err := Once(&once, evil, t0, p, s.refusals); err != nil || operator.Printable(strings.ReplaceAll(once.String(), "\n", "")) != strings.ReplaceAll(once.String(), "\n", "") {
 		t.Errorf("once: %v %q", err, once.String())
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/spillway-llm/spillway/internal/operator"
 )
 
 // column is one of a table. Columns stand in order of importance: those that do
@@ -59,7 +61,7 @@ func (t *table) natural(rows []row) []int {
 	for i, c := range t.columns {
 		w[i] = max(c.least, ansi.StringWidth(c.name))
 		for _, r := range rows {
-			w[i] = max(w[i], ansi.StringWidth(printable(r.cells[i].text)))
+			w[i] = max(w[i], ansi.StringWidth(operator.Printable(r.cells[i].text)))
 		}
 	}
 	w[0] = max(w[0], ansi.StringWidth(t.title))

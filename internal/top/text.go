@@ -2,10 +2,10 @@ package top
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/spillway-llm/spillway/internal/operator"
 )
 
 // ink is how a piece of text looks. The colours are the terminal's own sixteen,
@@ -58,25 +58,14 @@ func (l line) fit(width int) string {
 func (l line) text() string {
 	var b strings.Builder
 	for _, s := range l {
-		b.WriteString(printable(s.text))
+		b.WriteString(operator.Printable(s.text))
 	}
 	return b.String()
 }
 
-// printable takes out what would move the cursor, change colours or turn the
-// direction of writing.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, text)
-}
-
 // cut makes a text printable and no wider than so many columns.
 func cut(text string, width int) string {
-	text = printable(text)
+	text = operator.Printable(text)
 	if ansi.StringWidth(text) > width {
 		text = ansi.Truncate(text, width, "…")
 	}

@@ -79,7 +79,7 @@ func (o Overlay) With(set Overlay) (next Overlay, missing []string, err error) {
 func isNull(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
 
 func changeProblem(path string, err error) Problem {
-	return Problem{File: fileChanges, Path: shorten(path), What: err.Error()}
+	return Problem{File: fileChanges, Path: shorten(Shown(path)), What: err.Error()}
 }
 
 // Apply is the configuration that a file and the changes beside it make, checked

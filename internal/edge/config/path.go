@@ -131,6 +131,22 @@ func locate(path string) (location, error) {
 	return l, nil
 }
 
+// Shown is a path as errors and logs may have it: what leads nowhere is no name of
+// ours, and may be a key that was written in the wrong place.
+func Shown(path string) string {
+	steps, err := parsePath(path)
+	if err != nil {
+		return veil(path)
+	}
+	l := location{of: reflect.TypeFor[Config]()}
+	for i := range steps {
+		if l.follow(&steps[i]) != nil {
+			return join(l.path, veil(steps[i].name))
+		}
+	}
+	return path
+}
+
 func (l *location) follow(s *step) error {
 	at := l.path
 	if at == "" {
@@ -140,7 +156,7 @@ func (l *location) follow(s *step) error {
 	case t.Kind() == reflect.Struct:
 		field, ok := fieldsOf(t)[s.name]
 		if !ok || s.bracket {
-			return fmt.Errorf("%s has no setting %q%s", at, shorten(s.name), nearest(s.name, fieldNames(t)))
+			return fmt.Errorf("%s has no setting %q%s", at, shorten(veil(s.name)), nearest(s.name, fieldNames(t)))
 		}
 		l.path, l.pattern, l.of = join(l.path, s.name), join(l.pattern, s.name), field.Type
 	case t.Kind() == reflect.Map:
@@ -148,7 +164,7 @@ func (l *location) follow(s *step) error {
 		s.bracket = false
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		if !s.bracket {
-			return fmt.Errorf("%s is a list; write the name of the one that is meant in brackets, such as %s[%s]", at, at, shorten(s.name))
+			return fmt.Errorf("%s is a list; write the name of the one that is meant in brackets, such as %s[%s]", at, at, shorten(veil(s.name)))
 		}
 		l.path, l.pattern, l.of = element(l.path, s.name), l.pattern+"[]", t.Elem()
 	default:

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/spillway-llm/spillway/internal/edge/claim"
 )
 
 var (
@@ -18,8 +20,6 @@ var (
 	ErrFull = errors.New("the spool of the usage ledger is full")
 	// ErrClosed says that the ledger was closed before; the row is lost.
 	ErrClosed = errors.New("the usage ledger is closed")
-
-	errLocked = errors.New("another process uses it")
 )
 
 const segmentSuffix = ".rows"
@@ -49,7 +49,7 @@ type spool struct {
 	dir         string
 	bound       int64 // bytes of all segments
 	segmentSize int64 // bytes from which a segment is followed by a new one
-	lockFile    *os.File
+	claim       *claim.Claim
 	own         uint64 // the first segment that this process may have begun
 
 	// arrived is told of the next row after waits; full, of a whole batch since
@@ -76,18 +76,13 @@ func openSpool(dir string, bound int64) (*spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	l, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	l, err := claim.Take(dir, "lock")
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(l); err != nil {
-		l.Close()
-		return nil, fmt.Errorf("lock %s: %w", dir, err)
-	}
-	s := &spool{dir: dir, bound: bound, segmentSize: min(4<<20, bound/8), lockFile: l, arrived: make(chan struct{}, 1), full: make(chan struct{}, 1), next: 1}
+	s := &spool{dir: dir, bound: bound, segmentSize: min(4<<20, bound/8), claim: l, arrived: make(chan struct{}, 1), full: make(chan struct{}, 1), next: 1}
 	if err := s.list(); err != nil {
-		l.Close()
-		return nil, err
+		return nil, errors.Join(err, l.Release())
 	}
 	return s, nil
 }
@@ -308,7 +303,7 @@ func (s *spool) refuse() {
 // close gives the directory free. What stands before the position is in the
 // database.
 func (s *spool) close(at position) error {
-	return errors.Join(s.wrote(at), s.sync(), s.lockFile.Close())
+	return errors.Join(s.wrote(at), s.sync(), s.claim.Release())
 }
 
 func tell(c chan struct{}) {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spillway-llm/spillway/internal/edge/claim"
 )
 
 // Ledger keeps a row for each request, first in a spool on disk and from there
@@ -104,7 +106,7 @@ func Open(ctx context.Context, o Options) (*Ledger, error) {
 	if err != nil {
 		db.Close()
 		remedy := "name one that can be written in ledger.directory, or write ledger: {enabled: false}"
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, claim.ErrTaken) {
 			remedy = "give each gateway a ledger.directory of its own, or end the other one"
 		}
 		return nil, fmt.Errorf("open the usage ledger: %w; %s", err, remedy)
