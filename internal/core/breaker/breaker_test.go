@@ -95,10 +95,10 @@ func TestOpening(t *testing.T) {
 		"a success between":          {func(b *Breaker) { fail(b, 3, t0); b.Success(t0, 1); fail(b, 3, t0) }, Closed},
 		"memory full once":           {func(b *Breaker) { b.Failure(t0, true, 0) }, Closed},
 		"memory full twice":          {func(b *Breaker) { b.Failure(t0, true, 0); b.Failure(t0, true, 0) }, Open},
-		"alone, it needs more":       {func(b *Breaker) { b.Alone(true); fail(b, 11, t0) }, Closed},
-		"alone, all fail":            {func(b *Breaker) { b.Alone(true); fail(b, 12, t0) }, Open},
+		"alone, it needs more":       {func(b *Breaker) { b.Alone(t0, true); fail(b, 11, t0) }, Closed},
+		"alone, all fail":            {func(b *Breaker) { b.Alone(t0, true); fail(b, 12, t0) }, Open},
 		"half fail":                  {func(b *Breaker) { alternate(b, 20, 2) }, Open},
-		"half fail, alone":           {func(b *Breaker) { b.Alone(true); alternate(b, 60, 2) }, Closed},
+		"half fail, alone":           {func(b *Breaker) { b.Alone(t0, true); alternate(b, 60, 2) }, Closed},
 		"a fifth fails":              {func(b *Breaker) { alternate(b, 200, 5) }, Closed},
 		"a row that chance explains": {func(b *Breaker) { alternate(b, 60, 4); fail(b, 5, t0) }, Closed},
 	} {
@@ -128,7 +128,7 @@ func TestOpening(t *testing.T) {
 	})
 	t.Run("alone, it asks sooner", func(t *testing.T) {
 		b := newBreaker(nil)
-		b.Alone(true)
+		b.Alone(t0, true)
 		fail(b, 12, t0)
 		b.is(t, at(2*s), HalfOpen)
 		b.Failure(at(3*s), false, 20*s) // but not against the upstream's wish
