@@ -293,3 +293,37 @@ func TestAuto(t *testing.T) {
 		t.Errorf("limit %d without need", idle.Limit())
 	}
 }
+
+// TestAsking: whoever asks a breaker, and whenever, changes nothing of it, so that
+// who looks at an upstream decides nothing about it.
+func TestAsking(t *testing.T) {
+	b := newBreaker(nil)
+	for range 4 {
+		b.Failure(t0, false, 0)
+	}
+	b.Alone(t0, true)
+	for _, at := range []time.Duration{0, time.Second, 3 * time.Second, time.Minute, time.Hour} {
+		now, before := t0.Add(at), *b
+		b.State(now)
+		b.Opens(now)
+		b.Step(now)
+		b.Share(now)
+		b.Calls(now, 5)
+		b.Failing(now)
+		if *b != before {
+			t.Fatalf("after %v asking changed\n%+v to\n%+v", at, before, *b)
+		}
+	}
+	now := t0.Add(3 * time.Second)
+	if s, _ := b.State(now); s != HalfOpen {
+		t.Fatalf("%v: alone it is probed after two seconds", s)
+	}
+	before, was := *b, b.Standing()
+	b.Alone(now, false)
+	if s, _ := b.State(now); s != HalfOpen {
+		t.Errorf("%v: a cooldown that is over stays over when another upstream is back", s)
+	}
+	if b.Restore(was); *b != before {
+		t.Errorf("%+v is not %+v again", *b, before)
+	}
+}
