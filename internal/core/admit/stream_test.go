@@ -24,6 +24,7 @@ type stream struct {
 
 	events    int
 	looks     int
+	looked    time.Time // when somebody last could: time does not run back behind that, as it would not between events
 	portraits int
 	last      Request // that was offered
 }
@@ -131,7 +132,7 @@ func streamPolicy(variant byte) *Policy {
 }
 
 func (s *stream) event() {
-	if s.events++; s.explain && s.last.ID > 0 && s.events%4 == 0 { // at any moment, not only when somebody comes
+	if s.events++; s.last.ID > 0 && s.events%4 == 0 { // at any moment, not only when somebody comes
 		s.look(s.last)
 	}
 	switch b := s.next() % 16; b {
@@ -149,7 +150,7 @@ func (s *stream) event() {
 	case 12, 13:
 		const ms = time.Millisecond
 		rare := pick(s, 0, 2*time.Second, 0, 0, 30*time.Second, 0, -100*ms, time.Hour)
-		s.now = s.now.Add(pick(s, 0, ms, ms, 20*ms, 20*ms, 100*ms, 100*ms, 300*ms, 300*ms, time.Second, rare))
+		s.now = latest(s.looked, s.now.Add(pick(s, 0, ms, ms, 20*ms, 20*ms, 100*ms, 100*ms, 300*ms, 300*ms, time.Second, rare)))
 	case 14:
 		if b := s.next(); b < 64 {
 			p := streamPolicy(b % numStreamPolicies)
@@ -209,9 +210,8 @@ func (s *stream) request() Request {
 
 func (s *stream) offer() {
 	r := s.request()
-	if s.explain {
-		t := s.look(r)
-		s.last = r
+	t := s.look(r)
+	if s.last = r; s.explain {
 		defer func(n int) {
 			if d := s.log[n]; d.Stage != t.Decision.Stage || d.Verdict != t.Decision.Verdict || d.Wait != t.Decision.Wait {
 				panic(fmt.Sprintf("Explain said %+v, Offer %+v", t.Decision, d))
@@ -235,12 +235,15 @@ func (s *stream) offer() {
 // look asks all that can be asked, and checks that nothing has changed by it. A
 // portrait costs more than a stream of this length, so most looks are held to it
 // only by what is decided later.
-func (s *stream) look(r Request) Trace {
+func (s *stream) look(r Request) (t Trace) {
+	if s.looked = s.now; !s.explain {
+		return t
+	}
 	var before *portrait
 	if s.looks++; s.looks%s.portraits == 0 {
 		before = portraitOf(s.c)
 	}
-	t := s.c.Explain(s.now, r)
+	t = s.c.Explain(s.now, r)
 	s.seen(&r, &t)
 	other := r
 	other.Class, other.Tenant = (r.Class+1)%NumClasses, "b"
