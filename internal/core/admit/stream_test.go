@@ -154,7 +154,9 @@ func (s *stream) event() {
 	case 14:
 		if b := s.next(); b < 64 {
 			p := streamPolicy(b % numStreamPolicies)
-			off := s.next() & s.next() & s.next() // one in eight
+			off := s.next() // each is with one in eight
+			off &= s.next()
+			off &= s.next()
 			for i := range p.Models {
 				for j := range p.Models[i].Deployments {
 					p.Models[i].Deployments[j].Off = off>>(3*i+j)&1 > 0
@@ -279,7 +281,7 @@ func (s *stream) seen(r *Request, t *Trace) {
 		if l.Tenant != r.Tenant || l.Class != r.Class || p == nil || l.Model != p.policy.Name {
 			continue
 		}
-		if x := s.c.tenants[r.Tenant]; x == nil || s.c.memberOf(s.now, p, x).laneOf(r.Class).flow.Len() == 0 {
+		if x := s.c.tenants[r.Tenant]; x == nil || !x.waits(p, r.Class) {
 			continue // it is what a tenant of the name left that was taken out in between
 		}
 		if p.tiered() && p.due(s.now, p.events+2) && !p.due(s.now, p.events+1) {
@@ -298,6 +300,15 @@ func (s *stream) seen(r *Request, t *Trace) {
 	if all != waiting {
 		panic(fmt.Sprintf("lanes hold %d, %d wait", all, waiting))
 	}
+}
+
+// waits says whether the tenant has something waiting in a pool and class.
+func (t *tenant) waits(p *pool, class Class) bool {
+	if p.index >= len(t.members) || t.members[p.index] == nil {
+		return false
+	}
+	l := t.members[p.index].lanes[class]
+	return l != nil && l.flow.Len() > 0
 }
 
 // viewAll looks at all pools and gives their longest lanes.
