@@ -9,7 +9,7 @@ CONSOLE := internal/ops/console
 CONSOLE_PAGE := $(CONSOLE)/page/index.html.gz
 CONSOLE_SOURCES := $(wildcard $(CONSOLE)/src/*) $(CONSOLE)/build.mjs $(CONSOLE)/package.json $(CONSOLE)/package-lock.json
 
-.PHONY: help build demo test test-console test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-money bench-policies update
+.PHONY: help build demo test test-console test-clients check fmt vet lint race fuzz bench bench-proxy bench-overload bench-agree bench-whatif bench-money bench-policies update
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ bench-overload: build ## goodput, fairness and priority under overload (about 11
 
 bench-agree: build ## live runs beside the simulator on the same requests (about 5 minutes)
 	$(GO) run ./bench/agree
+
+bench-whatif: build ## what was foretold of a setting beside what came of it (about 10 minutes)
+	$(GO) run ./bench/whatif
 
 bench-money: build ## ledger and budgets while processes fail (about 15 minutes)
 	$(GO) run ./bench/money

@@ -112,7 +112,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go reload(ctx, settings, changed)
-	return g.Serve(ctx, public, operators, ops.New(g, ops.Options{Loopback: loopback(operators.Addr().String()), Log: log, Settings: settings}))
+	return g.Serve(ctx, public, operators, ops.New(g, ops.Options{Loopback: loopback(operators.Addr().String()), Log: log, Settings: settings, Forecast: forecast}))
 }
 
 func openLedger(ctx context.Context, c *config.Config, log *slog.Logger) (*store.Ledger, error) {

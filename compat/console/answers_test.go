@@ -41,6 +41,7 @@ type desk struct {
 	mu      sync.Mutex
 	live    bool             // the stream and the snapshot answer
 	missing map[string]bool  // paths that this gateway does not have
+	drained map[string]bool  // upstreams
 	changes []map[string]any // newest first
 	posted  []map[string]any // bodies of POST changes and whatif
 }
@@ -60,7 +61,7 @@ ledger: {enabled: false}
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Close)
-	d := &desk{t: t, canned: c, real: ops.New(g, ops.Options{Loopback: true, Log: slog.New(slog.DiscardHandler)}), live: true, missing: map[string]bool{}}
+	d := &desk{t: t, canned: c, real: ops.New(g, ops.Options{Loopback: true, Log: slog.New(slog.DiscardHandler)}), live: true, missing: map[string]bool{}, drained: map[string]bool{}}
 	d.changes = []map[string]any{{
 		"id": "chg_1", "version": "v2", "at": time.Now().Add(-90 * time.Second), "who": "eve", "kind": "change", "why": "batch filled the queue",
 		"set": map[string]any{"models.chat.queue.total": 200}, "before": map[string]any{"models.chat.queue.total": 400}, "after": map[string]any{"models.chat.queue.total": 200}, "warnings": []string{},
@@ -76,6 +77,9 @@ ledger: {enabled: false}
 func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/admin/v1/")
 	answer, ok := d.routes()[r.Method+" "+path]
+	if name, one := strings.CutPrefix(path, "upstreams/"); one && r.Method == http.MethodPost {
+		answer, ok = func(w http.ResponseWriter, r *http.Request, role string) { d.turnUpstream(w, r, role, name) }, true
+	}
 	if id, back := strings.CutSuffix(path, "/revert"); back && r.Method == http.MethodPost {
 		answer, ok = func(w http.ResponseWriter, r *http.Request, role string) {
 			d.revert(w, role, strings.TrimPrefix(id, "changes/"))
@@ -115,7 +119,7 @@ func (d *desk) routes() map[string]func(http.ResponseWriter, *http.Request, stri
 				problem(w, 503, "the picture is away")
 				return
 			}
-			send(w, d.canned.picture(time.Now()))
+			send(w, d.picture())
 		},
 		"GET live": d.stream,
 		"GET history": func(w http.ResponseWriter, r *http.Request, _ string) {
@@ -141,6 +145,29 @@ func (d *desk) routes() map[string]func(http.ResponseWriter, *http.Request, stri
 	}
 }
 
+// picture is the canned one, with what is drained.
+func (d *desk) picture() map[string]any {
+	var p map[string]any
+	body, err := json.Marshal(d.canned.picture(time.Now()))
+	if err == nil {
+		err = json.Unmarshal(body, &p)
+	}
+	if err != nil {
+		d.t.Error(err)
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, u := range p["upstreams"].([]any) {
+		u := u.(map[string]any)
+		u["state"] = "enabled"
+		if d.drained[u["name"].(string)] {
+			u["state"] = "drained"
+		}
+	}
+	return p
+}
+
 func (d *desk) alive() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,7 +190,7 @@ func (d *desk) stream(w http.ResponseWriter, r *http.Request, _ string) {
 	each := time.NewTicker(time.Second)
 	defer each.Stop()
 	for d.alive() {
-		body, err := json.Marshal(d.canned.picture(time.Now()))
+		body, err := json.Marshal(d.picture())
 		if err != nil {
 			d.t.Error(err)
 			return

@@ -69,13 +69,14 @@ func program(t *testing.T, ready func(line string) bool, args ...string) (line s
 }
 
 // The page before a real gateway with ten times the load that it can serve: it
-// says what is wrong and whose it is, and a refusal is explained.
+// says what is wrong and whose it is, a refusal is explained, and a setting changed.
 func TestGateway(t *testing.T) {
 	b := page(t, light)
 	said := program(t, func(line string) bool { return strings.Contains(line, "simulated model server") }, "mock", "--listen=127.0.0.1:0", "--base=400ms", "--per-output=1ms")
 	_, rest, _ := strings.Cut(said, "http://")
 	upstream, _, _ := strings.Cut(rest, "/")
-	file := filepath.Join(t.TempDir(), "spillway.yaml")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "spillway.yaml")
 	conf := fmt.Sprintf(`
 drain: 1s
 ledger: {enabled: false}
@@ -85,7 +86,8 @@ models:
 tenants:
   - {name: shop, keys: ["%s"]}
   - {name: lab, keys: ["%s"]}
-%s`, upstream, config.HashKey(shopKey), config.HashKey(labKey), tokens)
+%s  directory: %s
+`, upstream, config.HashKey(shopKey), config.HashKey(labKey), tokens, dir)
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +112,29 @@ tenants:
 	b.shows("What would let it in")
 	b.shows("◀ this one")
 	b.until("the setting behind it is a link", "document.querySelector('.facts a[href^=\"#/settings\"]') !== null")
-	for _, hash := range []string{"settings", "changes", "tenants"} { // whatever this gateway has of them
+	for hash, shows := range map[string]string{"settings?q=models.chat.queue.total": "models.chat.queue.total", "changes": "take changes back", "tenants": "of 2"} {
 		eval[any](b, "location.hash = '#/"+hash+"'")
-		b.until(hash+" is shown", `document.querySelector('main .absent, main table, main .history') !== null`)
+		b.shows(shows)
 		if strings.Contains(b.text(), "undefined") || strings.Contains(b.text(), "NaN") {
 			t.Errorf("%s: %.500s", hash, b.text())
 		}
 	}
+	b.press("Log out")
+	b.logIn("http://"+at.Ops, adminToken)
+	b.shows("eve, admin")
+	eval[any](b, "location.hash = '#/settings?q=models.chat.queue.total'")
+	b.tryTotal("7")
+	b.write(".apply input", "seven are enough")
+	b.press("Apply now")
+	b.shows("changed while running")
+	eval[any](b, "location.hash = '#/changes'")
+	b.shows("seven are enough")
+	b.press("Take back…")
+	b.press("Yes, take it back")
+	b.until("two changes are told", "document.querySelectorAll('.history > li').length === 2")
+	eval[any](b, "location.hash = '#/'")
+	b.press("Drain… ")
+	b.press("Yes, drain")
+	b.shows("is drained: it gets no new calls.")
 	b.quiet()
 }

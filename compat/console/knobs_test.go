@@ -88,6 +88,21 @@ func (d *desk) revert(w http.ResponseWriter, role, id string) {
 	}
 }
 
+func (d *desk) turnUpstream(w http.ResponseWriter, r *http.Request, role, name string) {
+	var wish struct{ Action string }
+	switch err := json.NewDecoder(r.Body).Decode(&wish); {
+	case err != nil || wish.Action != "drain" && wish.Action != "enable":
+		problem(w, 400, "no action")
+	case role != "admin":
+		problem(w, 403, "token max may look only")
+	default:
+		d.mu.Lock()
+		d.drained[name] = wish.Action == "drain"
+		d.mu.Unlock()
+		send(w, map[string]any{})
+	}
+}
+
 func (d *desk) whatIf(w http.ResponseWriter, r *http.Request, _ string) {
 	if _, ok := d.read(w, r); !ok {
 		return

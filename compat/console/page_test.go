@@ -127,12 +127,30 @@ func equal(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
+// An upstream is taken out of use, which the headline says, and put back.
+func TestDrain(t *testing.T) {
+	d := openDesk(t, canned{models: 2, tenants: 2})
+	b := page(t, light)
+	b.logIn(d.url, adminToken)
+	b.press("Drain… gpu-1a")
+	b.press("Yes, drain gpu-1a")
+	b.shows("Upstream gpu-1a is drained: it gets no new calls.")
+	b.press("Enable… gpu-1a")
+	b.press("Yes, enable gpu-1a")
+	b.until("it is in use", "!document.body.innerText.includes('is drained')")
+	b.quiet()
+}
+
 // A viewer sees settings and may ask what if, and is told why it ends there.
 func TestViewer(t *testing.T) {
 	d := openDesk(t, canned{models: 5, tenants: 24})
 	b := page(t, light)
 	b.logIn(d.url, viewerToken)
 	b.shows("max, viewer")
+	b.shows("Decisions a second")
+	if strings.Contains(b.text(), "Drain…") {
+		t.Error("a viewer is offered to drain an upstream")
+	}
 	eval[any](b, "location.hash = '#/settings?q=models.chat%20queue'")
 	b.shows("You may look, but not change settings: token max has the role viewer")
 	b.tryTotal("300")
@@ -183,7 +201,14 @@ func TestStale(t *testing.T) {
 	b := page(t, light)
 	b.logIn(d.url, viewerToken)
 	b.shows("● live")
+	b.press("Hold")
+	b.seconds(7)
+	if text := b.text(); strings.Contains(text, "These figures are old") { // it is held, and what it would show is not old
+		t.Errorf("%.200s", text)
+	}
+	b.press("Hold")
 	d.turn(false)
+	b.shows("These figures are old")
 	b.shows("stale since")
 	d.turn(true)
 	b.shows("● live")

@@ -79,6 +79,7 @@ func (x *exchange) offer() <-chan admit.Decision {
 		x.asked = &kept
 	}
 	x.decided(&x.decision)
+	x.noticed(&req)
 	x.quotaHeaders()
 	return next
 }

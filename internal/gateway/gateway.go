@@ -57,6 +57,7 @@ type Gateway struct {
 	lag      upstream.Lag    // of this process's own scheduling
 	refused  refusals
 	history  *history
+	passed   traffic
 	hooks    *hooks
 	ledger   *store.Ledger
 	answers  *answers.Cache

@@ -76,6 +76,8 @@ type exchange struct {
 	attempted   attemptBill
 	sent        int  // attempts
 	booked      bool // it is in the ledger
+	offered     bool // it is in the traffic of the last minutes, under number
+	number      int64
 	tenantOf    *config.Tenant
 	outline     *wire.Outline   // of the body, for its edits; nil until it is needed
 	became      form            // what the request has been made
@@ -152,6 +154,9 @@ func (x *exchange) finish() {
 	x.g.tracer.Finished(&x.record) // metrics name the traces that are kept
 	x.g.metrics.Finished(&x.record)
 	x.g.history.ended(x.record.Arrived.Add(x.record.Total), &x.record, x.id != 0)
+	if x.offered {
+		x.g.passed.end(x.number, &x.record, x.sent)
+	}
 	x.g.log.Request(&x.record)
 	if x.broken {
 		panic(http.ErrAbortHandler)

@@ -158,6 +158,12 @@ var descriptions = map[string]description{
 		answers: []answer{{http.StatusOK, "It is in force.", "", ChangeReport{}}},
 		fails:   changing,
 	},
+	"POST /admin/v1/whatif": {
+		says:    "Says what the last minutes would have been under other settings, by simulation. Nothing is changed.",
+		takes:   WhatIfAsk{},
+		answers: []answer{{http.StatusOK, "The minutes under today's settings and under the others, and as they were.", "", WhatIf{}}},
+		fails:   []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusNotImplemented, http.StatusServiceUnavailable},
+	},
 	"GET /admin/v1/tenants": {
 		says:    "Lists who may call, with their keys, none of which can be read here.",
 		answers: []answer{{http.StatusOK, "The tenants, in the order of the configuration.", "", Tenants{}}},

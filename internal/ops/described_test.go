@@ -31,7 +31,9 @@ var examples = map[string]example{
 
 // example is a call, after another one if first is not "". ID in its path is the
 // id that the first one was given.
-type example struct{ first, given, path, body string }
+type example struct {
+	first, given, path, body string
+}
 
 // Every route answers as it is described. ask holds whatever a test asks to it,
 // refusals included: see asDescribed.
@@ -48,6 +50,9 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		}
 		method, _, _ := strings.Cut(route.pattern, " ")
 		r := setup(t, guarded, true)
+		if route.pattern == "POST /admin/v1/whatif" {
+			r = guess(t, &seer{}) // with a past
+		}
 		if call.first != "" {
 			method, path, _ := strings.Cut(call.first, " ")
 			var c ChangeReport

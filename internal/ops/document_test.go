@@ -64,6 +64,7 @@ var failed = map[int]struct{ name, says string }{
 	http.StatusRequestEntityTooLarge: {"TooLarge", "The body is too large."},
 	http.StatusUnprocessableEntity:   {"Unprocessable", "It is understood and makes no sense: `place` says which part."},
 	http.StatusTooManyRequests:       {"TooManyTries", "Too many wrong tokens came from this address: none is looked at for a while."},
+	http.StatusNotImplemented:        {"Missing", "This gateway was started without it."},
 	http.StatusServiceUnavailable:    {"Unavailable", "Not now: `remedy` says when."},
 }
 

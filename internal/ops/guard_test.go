@@ -31,6 +31,7 @@ var table = map[string]struct {
 	"GET /admin/v1/refusals":                          {"", 401, 200, 200, 200, 403},
 	"POST /admin/v1/explain":                          {`{"request_id":"req_0"}`, 401, 404, 404, 404, 403},
 	"GET /admin/v1/openapi.json":                      {"", 401, 200, 200, 200, 403},
+	"POST /admin/v1/whatif":                           {`{"set":{}}`, 401, 501, 501, 501, 403}, // the surface of this test has no simulator
 	"GET /admin/v1/settings":                          {"", 401, 200, 200, 200, 403},
 	"GET /admin/v1/changes":                           {"", 401, 200, 200, 200, 403},
 	"POST /admin/v1/changes":                          {`{"set":{"log.level":"warn"}}`, 401, 403, 200, 403, 403},

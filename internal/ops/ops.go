@@ -5,6 +5,7 @@ package ops
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -27,6 +28,9 @@ type Options struct {
 	Log      *slog.Logger
 	// Settings are the file and what is changed beside it. Nil lets nothing be changed.
 	Settings *Settings
+	// Forecast works out what would have come of other settings; nil cannot. The
+	// simulator is above this package, so whoever makes the surface gives it.
+	Forecast Forecast
 }
 
 // Surface is the handler of the listener for operators. It is safe for
@@ -40,11 +44,14 @@ type Surface struct {
 	failures *failures
 	stage    *stage
 	mux      *http.ServeMux
+
+	forecast    Forecast
+	forecasting sync.Mutex // one at a time
 }
 
 // New makes the surface of a gateway.
 func New(g *gateway.Gateway, o Options) *Surface {
-	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, settings: o.Settings, sessions: newSessions(), failures: newFailures(), stage: newStage(g.Picture, o.Log), mux: http.NewServeMux()}
+	s := &Surface{gateway: g, loopback: o.Loopback, log: o.Log, settings: o.Settings, sessions: newSessions(), failures: newFailures(), stage: newStage(g.Picture, o.Log), mux: http.NewServeMux(), forecast: o.Forecast}
 	for _, r := range s.routes() {
 		s.mux.HandleFunc(r.pattern, func(w http.ResponseWriter, q *http.Request) { s.serve(w, q, r) })
 	}
@@ -109,6 +116,7 @@ func (s *Surface) routes() []route {
 		{"DELETE /admin/v1/tenants/{name}/keys/{key}", toChange, s.revokeKey},
 		{"GET /admin/v1/refusals", toLook, s.refusals},
 		{"POST /admin/v1/explain", toLook, s.explain},
+		{"POST /admin/v1/whatif", toLook, s.whatIf},
 		{"GET /admin/v1/openapi.json", toLook, s.describe},
 	}
 }

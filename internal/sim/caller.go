@@ -86,6 +86,9 @@ func (r *Run) arrive(a Arrival) {
 	if v.manners.Leave > 0 && r.manners.Float64() < v.manners.Leave {
 		r.at(r.now.Add(time.Duration(r.manners.Float64()*float64(a.Deadline))), event{kind: kindLeave, visit: v, gen: v.gen})
 	}
+	if a.Leave > 0 {
+		r.at(r.now.Add(a.Leave), event{kind: kindLeave, visit: v, gen: v.gen})
+	}
 	r.offer(v)
 }
 
@@ -108,15 +111,17 @@ func (r *Run) offer(v *visit) {
 	q := admit.Request{
 		ID: v.id, Tenant: v.arrival.Tenant, Model: v.arrival.Model, Class: v.arrival.Class, Attempt: v.attempt,
 		Input: v.arrival.Input, Bytes: 4 * v.arrival.Input, Stream: v.arrival.Stream, Arrived: r.now,
-		User: v.arrival.User, Session: v.arrival.Session, Turn: v.arrival.Turn, May: v.arrival.May, Recent: v.recent,
+		Key: v.arrival.Key, User: v.arrival.User, Session: v.arrival.Session, Turn: v.arrival.Turn, May: v.arrival.May, Recent: v.recent,
 	}
 	switch {
+	case v.arrival.MaxOutput > 0:
+		q.MaxOutput = v.arrival.MaxOutput
 	case v.manners.Capped:
 		q.MaxOutput = v.arrival.Output
 	case v.manners.Cap > 0:
 		q.MaxOutput = v.manners.Cap
 	}
-	if v.arrival.Deadline > 0 {
+	if v.arrival.Deadline > 0 && !v.arrival.Untold {
 		left := v.intended.Add(v.arrival.Deadline).Sub(r.now)
 		if v.manners.Told > 0 {
 			left = time.Duration(float64(left) * v.manners.Told)

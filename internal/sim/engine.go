@@ -22,6 +22,9 @@ type World struct {
 	Script  []Happening   // what happens to the world, in order of time
 	// Progress is called now and then with the virtual time that has passed.
 	Progress func(done time.Duration)
+	// Interrupt is called now and then while it runs; an error ends the run
+	// with it. It may take its time.
+	Interrupt func() error
 	// Check is called after every event of the decider.
 	Check func(d Decider, now time.Time)
 }
@@ -94,6 +97,8 @@ func newRun(w World, s Source) (*Run, error) {
 	return r, nil
 }
 
+const interruptEvery = 128 // events: a tenth of a millisecond or so
+
 func slotsOf(m *admit.Model) (n int) {
 	for _, d := range m.Deployments {
 		n += d.Concurrency
@@ -135,6 +140,11 @@ func (r *Run) run() (*Result, error) {
 			r.progress()
 		case planned:
 			r.happen(r.timeline.pop())
+		}
+		if r.world.Interrupt != nil && tick%interruptEvery == 0 {
+			if err := r.world.Interrupt(); err != nil {
+				return nil, err
+			}
 		}
 		if tick++; r.world.Progress != nil && tick%65536 == 0 {
 			r.world.Progress(r.now.Sub(epoch))

@@ -70,6 +70,9 @@ func (b *ladderBook) of(rungs admit.Rungs) *rungBook {
 // served books an answer.
 func (t *tally) served(r *Run, v *visit, inTime bool) {
 	stood := v.room.asked(v)
+	if v.arrival.Stream {
+		v.counts.first.add(v.firstAt.Sub(v.offered).Seconds())
+	}
 	v.counts.answer(v.rungs != 0 || v.site.room != v.room, inTime, stood)
 	b := t.ladder(v)
 	if b == nil {

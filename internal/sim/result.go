@@ -189,6 +189,8 @@ func (c *counts) add(o *counts) {
 	c.answered.merge(&o.answered)
 	c.toRefusal.merge(&o.toRefusal)
 	c.latency.merge(&o.latency)
+	c.first.merge(&o.first)
+	c.cost += o.cost
 }
 
 func (c *counts) figures(capacity float64) Figures {

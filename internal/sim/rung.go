@@ -125,5 +125,9 @@ func (v *visit) workOf(s *server, f form) work {
 	a := v.arrival
 	a.Input, a.Output = f.input, f.output
 	w := s.work(v.normal, &a)
+	if a.Luck.First > 0 { // a shorter answer does not begin earlier
+		asked := s.work(v.normal, &v.arrival)
+		w.first = min(asked.first*float64(f.input)/float64(max(v.arrival.Input, 1)), w.total)
+	}
 	return work{w.first * f.share, w.total * f.share}
 }

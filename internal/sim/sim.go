@@ -29,8 +29,19 @@ type Arrival struct {
 	Turn     bool          // it begins a turn of its session
 	May      admit.Consent // what its author agrees to
 
+	// What only a recording knows of a request. Zero values are as if nothing was.
+	Key       string        // the name of the tenant's key
+	MaxOutput int64         // tokens that it says it takes at most; 0 is as its manners say
+	Untold    bool          // the deadline is what its author thinks of as late; the policy is told none
+	Leave     time.Duration // its author hangs up after so long, if it has not ended by then
+	Luck      Luck          // of its calls; the zero value is drawn from the noise of the upstream
+
 	talk *talk // the session that goes on when it has ended; nil is none
 }
+
+// Luck is how many times its mean a call takes, and the share of that until its
+// first token; a share of 0 is as the upstream has it.
+type Luck struct{ Total, First float64 }
 
 // Manners are how callers behave.
 type Manners struct {

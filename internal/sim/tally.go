@@ -54,6 +54,8 @@ type counts struct {
 	answered  sketch  // real waits of what was answered in time
 	toRefusal sketch  // from an attempt to its refusal
 	latency   sketch  // from the first try to the answer, or a stream's first token
+	first     sketch  // from the attempt to the first token of streams that were answered
+	cost      int64   // micro-dollars, of all attempts
 	waitError float64 // sum of |predicted - real| over what started
 }
 
@@ -233,6 +235,7 @@ func (t *tally) worked(r *Run, v *visit, inTime bool) {
 func (t *tally) closed(r *Run, v *visit, how ending) {
 	c := v.counts
 	c.requests[how]++
+	c.cost += v.cost
 	t.purses.spent(r.now, v)
 	s := t.second(v.intended)
 	switch how {

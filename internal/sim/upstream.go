@@ -33,8 +33,19 @@ func (u *Upstream) draw(rng *rand.Rand, a *Arrival) work { return u.work(rng.Nor
 
 // work is that of a request whose luck is normal, a standard normal variate.
 // It is drawn once for each request, so that every policy meets the same, and
-// whichever upstream serves it.
+// whichever upstream serves it. Where the luck of the request is known, that
+// counts.
 func (u *Upstream) work(normal float64, a *Arrival) work {
+	if a.Luck.Total > 0 {
+		total := u.mean(a) * a.Luck.Total
+		switch {
+		case a.Luck.First > 0:
+			return work{total * a.Luck.First, total}
+		case u.Mean > 0:
+			return work{total / 5, total}
+		}
+		return work{(u.First.Seconds() + u.PerInput.Seconds()*float64(a.Input)) * a.Luck.Total, total}
+	}
 	noise := math.Exp(u.Noise*normal - u.Noise*u.Noise/2)
 	if u.Mean > 0 {
 		t := u.Mean.Seconds() * noise

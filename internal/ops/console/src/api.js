@@ -1,7 +1,7 @@
 // The operators' API, as a page uses it: with the cookie of its session.
 
 /** An error of the API, as it says it: what was wrong, where, and what to do. */
-export class Problem extends Error {
+class Problem extends Error {
   constructor(status, body) {
     super(body.detail ?? `status ${status}`);
     this.status = status;

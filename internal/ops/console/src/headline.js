@@ -55,6 +55,10 @@ function upstreams(p) {
   for (const u of p.upstreams ?? []) {
     const b = u.breaker ?? {};
     const to = 'upstreams';
+    if (u.state && u.state !== 'enabled') { // on purpose: its breaker does not matter
+      found.push({level: busy, text: `Upstream ${u.name} is ${u.state}: it gets no new calls.`, to});
+      continue;
+    }
     if (b.state === 'open') {
       found.push({level: wrong, text: `Upstream ${u.name} gets nothing${because(b)}${b.until ? `; it is tried again in ${ahead(b.until)}` : ''}.`, to});
     } else if (b.state === 'half_open') {
@@ -68,6 +72,8 @@ function upstreams(p) {
     const denied = keys.filter((k) => k.refused_until).length, paused = keys.filter((k) => k.paused_until);
     if (denied) found.push({level: denied === keys.length ? wrong : busy, text: `Upstream ${u.name} refuses ${denied === keys.length ? 'its key' : `${denied} of its ${keys.length} keys`}${denied === keys.length && denied > 1 ? 's' : ''}: wrong, withdrawn or out of money.`, to});
     if (paused.length && paused.length === keys.length) found.push({level: busy, text: `Upstream ${u.name} asked for a pause of ${ahead(paused.map((k) => k.paused_until).sort()[0])}.`, to});
+    const slow = u.times_others_take;
+    if (slow >= 2) found.push({level: slow >= 3 ? wrong : busy, text: `Upstream ${u.name} takes ${slow.toFixed(1)} times as long as the others of ${u.model}.`, to});
     if (b.latency_warning) found.push({level: busy, text: `Upstream ${u.name} is slower than it should be.`, to});
   }
   return grouped(found, 3, 'upstreams', 'more upstreams are in trouble');
@@ -97,18 +103,22 @@ function queues(p) {
   return grouped(order, 3, 'models', 'more about models');
 }
 
+/** Stages that refuse because somebody wrote a limit for a tenant: they do what they are there for. */
+const own = ['concurrency', 'requests', 'tokens', 'spend', 'pace'];
+
 function refusals(p, last) {
   if (!last.length) return [];
   const s = sum(last), n = refused(s);
   if (!n) return [];
   const stage = Object.keys(s.refused).sort((a, b) => s.refused[b] - s.refused[a])[0];
   const part = n / Math.max(s.offered, n);
+  const unwanted = (n - own.reduce((sum, stage) => sum + (s.refused[stage] ?? 0), 0)) / Math.max(s.offered, n);
   const tenants = p.tenants ?? [];
   const all = tenants.reduce((sum, t) => sum + t.refused_per_s, 0);
   const top = tenants.reduce((a, b) => (b.refused_per_s > (a?.refused_per_s ?? 0) ? b : a), undefined);
   const whose = top && all > 0 && tenants.length > 1 && top.refused_per_s / all >= bulk ? `; ${share(top.refused_per_s / all)} of refusals are of tenant ${top.tenant}` : '';
   return [{
-    level: part >= 0.1 ? wrong : busy,
+    level: unwanted >= 0.1 ? wrong : busy,
     text: `${share(part)} of requests are refused (${rate(n / s.seconds)}), most by ${stage}: ${why[stage] ?? stage}${whose}.`, to: 'refusals',
   }];
 }

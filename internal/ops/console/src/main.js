@@ -39,17 +39,20 @@ function decode(text) {
 }
 
 class Page extends Component {
-  state = {place: place(), list: [], refusals: [], changes: [], link: {mode: 'opening'}, held: false, now: Date.now()};
+  state = {place: place(), list: [], refusals: [], changes: [], link: {mode: 'opening'}, held: false, stale: false, now: Date.now()};
   drafts = {}; // of the settings view, kept while others are looked at
 
   componentDidMount() {
     show(theme());
     addEventListener('hashchange', this.moved);
     document.addEventListener('visibilitychange', this.woke);
-    this.tick = setInterval(() => {
-      const old = this.state.picture && Date.now() - this.state.came > patience;
+    setInterval(() => {
+      const old = Boolean(this.state.picture) && Date.now() - (this.pending ?? this.state).came > patience;
       if (old !== this.state.stale || old) this.setState({stale: old, now: Date.now()});
     }, 1000);
+    setInterval(() => {
+      if (this.state.who && !document.hidden) this.lookUp('changes?limit=50', 'changes'); // of others, and of the file
+    }, 30_000);
     this.enter();
   }
 
@@ -58,7 +61,8 @@ class Page extends Component {
     const {view, rest} = this.state.place;
     document.title = `${views.find(([v]) => v === view)?.[1] ?? 'Overview'} – Spillway`;
     const at = (view === '' || view === 'overview') && rest ? document.getElementById(rest) : view !== before.place.view || rest !== before.place.rest ? document.querySelector('main h2') : null;
-    at?.scrollIntoView({block: 'start'});
+    if (at?.tagName === 'H2') scrollTo(0, 0);
+    else at?.scrollIntoView({block: 'start'});
     at?.focus({preventScroll: true});
   }
 
@@ -132,7 +136,7 @@ class Page extends Component {
     const head = headOf(picture, next.list);
     next.head = head;
     next.told = announce(before.told, head, next.came);
-    if (Object.keys(picture.second?.refused ?? {}).length && Date.now() - (this.looked ?? 0) > 3000) {
+    if (Object.keys(picture.second?.refused ?? {}).length && !this.state.held && Date.now() - (this.looked ?? 0) > 3000) {
       this.looked = Date.now();
       this.lookUp('refusals?limit=100', 'refusals');
     }
@@ -181,13 +185,13 @@ class Page extends Component {
       return html`<h2 tabindex="-1">Overview</h2>${error ? html`<${Fault} error=${error} what="a live picture (GET /admin/v1/snapshot)" />` : html`<p>Waiting for the first picture.</p>`}`;
     }
     if (view === 'tenants') return html`<h2 tabindex="-1">Tenants</h2><p class="note">Rates are over the last ten seconds. Tenants that nobody has used are left out.</p><${Tenants} tenants=${s.picture.tenants ?? []} search />`;
-    return html`<${Overview} ...${s} />`;
+    return html`<${Overview} ...${s} onChange=${() => this.lookUp('changes?limit=50', 'changes')} />`;
   }
 }
 
 /** How fresh the picture is, and a switch that holds it. */
 function Link({s, onHold}) {
-  const age = s.came ? (s.now - s.came) / 1000 : 0;
+  const age = s.came ? Math.max(0, s.now - s.came) / 1000 : 0;
   const [sign, text] = s.held ? ['❚❚', 'held']
     : s.stale ? ['▲', `stale since ${seconds(age)}`]
       : s.link.mode === 'live' ? ['●', 'live']

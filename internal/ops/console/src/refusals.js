@@ -14,8 +14,8 @@ const columns = [
   {key: 'tenant', label: 'tenant', of: (r) => r.tenant, show: (r) => r.tenant},
   {key: 'model', label: 'model', of: (r) => r.model, show: (r) => r.model},
   {key: 'class', label: 'class', wide: true, of: (r) => r.class, show: (r) => r.class},
-  {key: 'stage', label: 'stage', of: (r) => r.was.stage, show: (r) => r.was.stage},
-  {key: 'words', label: 'why', wide: true, show: (r) => r.was.words},
+  {key: 'stage', label: 'stage', word: true, of: (r) => r.was.stage, show: (r) => r.was.stage},
+  {key: 'words', label: 'why', wide: true, long: true, show: (r) => r.was.words},
 ];
 
 export function Refusals({list, most, search, more}) {
@@ -24,7 +24,7 @@ export function Refusals({list, most, search, more}) {
 }
 
 /** Knobs are the settings that a text names, as links to where they are changed. */
-export function Knobs({text}) {
+function Knobs({text}) {
   return pieces(text).map((p) => (p.search ? html`<a href="#/settings?q=${encodeURIComponent(p.search)}"><code>${p.text}</code></a>` : p.text));
 }
 

@@ -1,17 +1,25 @@
 // What there is to give: upstreams and budgets.
 
+import {useState} from 'preact/hooks';
+
+import {post} from './api.js';
 import {amount, clock, dollars, seconds, share} from './format.js';
 import {budgetOf, reasons} from './headline.js';
 import {html} from './html.js';
+import {Fault} from './notice.js';
 import {Table} from './table.js';
 
 const states = {closed: 'in use', open: 'gets nothing', half_open: 'is tried', recovering: 'coming back'};
 const rank = {open: 3, half_open: 2, recovering: 1, closed: 0};
 
-const trouble = (u) => (rank[u.breaker.state] ?? 0) * 10 + (1 - u.breaker.share);
+const trouble = (u) => (rank[u.breaker.state] ?? 0) * 10 + (1 - u.breaker.share) + (inUse(u) ? 0 : 5);
+
+// Somebody may have taken it out of use; a gateway that cannot do that does not say.
+const inUse = (u) => !u.state || u.state === 'enabled';
 
 function state(u) {
   const b = u.breaker;
+  if (!inUse(u)) return {text: `${u.state}, gets no new calls`, level: 1};
   const parts = [states[b.state] ?? b.state];
   if (b.state === 'recovering') parts.push(`step ${b.step} of 10`);
   if (b.state === 'open' && b.until) parts.push(`next try ${clock(b.until)}`);
@@ -27,8 +35,8 @@ function limits(u) {
     const known = list.map((k) => k[key]).filter((n) => n !== undefined);
     if (known.length) parts.push(`${amount(known.reduce((a, b) => a + b))} ${unit}`);
   };
-  add('requests_per_minute', 'requests a minute');
-  add('tokens_per_minute', 'tokens a minute');
+  add('requests_per_minute', 'requests/min');
+  add('tokens_per_minute', 'tokens/min');
   const daily = list.reduce((n, k) => n + (k.tokens_daily_limit ?? 0), 0);
   if (daily) parts.push(`${amount(list.reduce((n, k) => n + k.tokens_today, 0))} of ${amount(daily)} tokens today`);
   const paused = list.filter((k) => k.paused_until), denied = list.filter((k) => k.refused_until);
@@ -42,19 +50,43 @@ const faults = (u) => Object.values(u.faults ?? {}).reduce((a, b) => a + b, 0);
 const upstreamColumns = [
   {key: 'name', label: 'upstream', of: (u) => u.name, show: (u) => u.name},
   {key: 'model', label: 'model', wide: true, of: (u) => u.model, show: (u) => u.model},
-  {key: 'state', label: 'state', num: false, of: (u) => -trouble(u), show: state},
+  {key: 'state', label: 'state', long: true, of: (u) => -trouble(u), show: state},
   {key: 'share', label: 'share', num: true, of: (u) => u.breaker.share, show: (u) => ({text: share(u.breaker.share), bar: u.breaker.share, level: u.breaker.share < 0.5 ? 2 : u.breaker.share < 0.995 ? 1 : 0})},
   {key: 'running', label: 'running', num: true, of: (u) => u.running, show: (u) => `${amount(u.running)} of ${amount(u.usable)}${u.usable !== u.concurrency ? ` (${amount(u.concurrency)})` : ''}`},
   {key: 'first', label: 'first token, P50 and P95', num: true, wide: true, of: (u) => u.first_token_seconds?.p50, show: (u) => (u.first_token_seconds ? `${seconds(u.first_token_seconds.p50)} · ${seconds(u.first_token_seconds.p95)}` : '–')},
+  {key: 'slow', label: 'takes', num: true, of: (u) => u.times_others_take, show: (u) => (u.times_others_take ? {text: `× ${u.times_others_take.toFixed(1)}`, level: u.times_others_take >= 3 ? 2 : u.times_others_take >= 2 ? 1 : 0} : '–')},
   {key: 'faults', label: 'failed', num: true, of: (u) => (u.sent ? faults(u) / u.sent : 0), show: (u) => (u.sent ? share(faults(u) / u.sent) : '–')},
   {key: 'limited', label: '429s', num: true, wide: true, of: (u) => u.limited_share, show: (u) => share(u.limited_share)},
-  {key: 'limits', label: 'limits', wide: true, show: limits},
+  {key: 'limits', label: 'limits', wide: true, long: true, show: limits},
   {key: 'cost', label: 'cost', num: true, wide: true, of: (u) => u.cost_dollars, show: (u) => dollars(u.cost_dollars)},
 ];
 
-export function Upstreams({upstreams}) {
-  return html`<${Table} id="upstreams" caption="Upstreams: state, share of the capacity, limits" columns=${upstreamColumns} rows=${upstreams} keyOf=${(u) => `${u.model}\n${u.name}`}
+const turnColumn = (onChange) => ({key: 'turn', num: true, label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} onChange=${onChange} />`});
+
+export function Upstreams({upstreams, who, onChange}) {
+  const may = who.role === 'admin' && upstreams.some((u) => u.state);
+  return html`<${Table} id="upstreams" caption="Upstreams: state, share of the capacity, limits" columns=${may ? [...upstreamColumns, turnColumn(onChange)] : upstreamColumns} rows=${upstreams} keyOf=${(u) => `${u.model}\n${u.name}`}
     first=${['state', false]} empty="No upstreams." />`;
+}
+
+/** Takes an upstream out of use, or back into it, when it is said twice. */
+function Turn({name, out, onChange}) {
+  const [asked, ask] = useState(false);
+  const [error, fail] = useState();
+  const action = out ? 'enable' : 'drain';
+  const send = async () => {
+    ask(false);
+    try {
+      await post(`upstreams/${encodeURIComponent(name)}`, {action});
+      fail(undefined);
+      onChange();
+    } catch (e) {
+      fail(e);
+    }
+  };
+  return html`${asked ? html`<button type="button" class="main" onClick=${send}>Yes, ${action}<span class="hidden"> ${name}</span></button> <button type="button" onClick=${() => ask(false)}>No</button>`
+    : html`<button type="button" onClick=${() => ask(true)}>${out ? 'Enable…' : 'Drain…'}<span class="hidden"> ${name}</span></button>`}
+    ${error && html`<${Fault} error=${error} what="a way to turn upstreams off" />`}`;
 }
 
 const used = (b) => (b.limit_dollars > 0 ? (b.spent_dollars + b.held_dollars) / b.limit_dollars : 0);

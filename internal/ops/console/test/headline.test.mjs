@@ -17,7 +17,8 @@ const upstream = (breaker, more = {}) => ({name: 'gpu', breaker: {state: 'closed
 /** The same second ten times. */
 const seconds = (more) => Array.from({length: 10}, (_, i) => ({at: 100 + i, offered: 10, ran: 10, queued: 0, degraded: 0, good: 10, late: 0, failed: 0, left: 0, started: 0, wait_s: 0, predicted_s: 0, worst_s: 0, ttft_s: 0, ...more}));
 
-const says = (p, recent) => facts(p, recent).map((f) => f.text);
+const plain = (text) => text?.replaceAll('\u00a0', ' ');
+const says = (p, recent) => facts(p, recent).map((f) => plain(f.text));
 
 test('nothing is wrong', () => {
   const head = headline(picture(), seconds());
@@ -36,7 +37,7 @@ test('a queue that is nearly full is wrong, one that is not is busy', () => {
   const full = (n) => headline(picture({models: [model({running: 40, classes: [waits('standard', n, 4.2)]})]}));
   assert.equal(full(159).level, 1);
   assert.equal(full(160).level, 2);
-  assert.match(full(160).text, /the queue is 80 % full/);
+  assert.match(full(160).text, /the queue is 80\s% full/);
 });
 
 test('a predicted wait above its watermark is wrong', () => {
@@ -60,6 +61,12 @@ test('who is refused most is named, if it is most of them', () => {
   assert.equal(headline(picture(), [...seconds().slice(1), seconds({refused: {wait: 1}})[0]]).level, 1, 'one in a hundred');
 });
 
+test('a tenant that meets its own limit is not wrong', () => {
+  const level = (second) => headline(picture(), seconds(second)).level;
+  assert.equal(level({ran: 2, refused: {requests: 8}}), 1);
+  assert.equal(level({ran: 2, refused: {requests: 7, wait: 1}}), 2, 'a tenth by another stage');
+});
+
 test('refusals of a minute ago are over', () => {
   assert.deepEqual(says(picture(), [...seconds({refused: {wait: 9}}), ...seconds()]), []);
 });
@@ -72,10 +79,22 @@ test('upstreams by what they can be trusted with', () => {
   assert.equal(text(upstream({share: 0.8})), 'Upstream gpu is at 80 % after errors.');
   assert.equal(text(upstream({latency_warning: true})), 'Upstream gpu is slower than it should be.');
   assert.equal(text(upstream({})), undefined);
+  assert.equal(text(upstream({state: 'open', share: 0}, {state: 'drained'})), 'Upstream gpu is drained: it gets no new calls.', 'somebody meant it');
+  assert.equal(text(upstream({}, {state: 'enabled'})), undefined);
   assert.equal(text(upstream({}, {keys: [{refused_until: at}]})), 'Upstream gpu refuses its key: wrong, withdrawn or out of money.');
   assert.equal(text(upstream({}, {keys: [{refused_until: at}, {}]})), 'Upstream gpu refuses 1 of its 2 keys: wrong, withdrawn or out of money.');
   assert.equal(text(upstream({}, {keys: [{paused_until: '2026-03-01T03:00:30Z'}]})), 'Upstream gpu asked for a pause of 30 s.');
   assert.equal(text(upstream({}, {keys: [{paused_until: '2026-03-01T03:00:30Z'}, {}]})), undefined, 'the other key goes on');
+});
+
+test('an upstream much slower than the others of its model is named', () => {
+  const of = (times_others_take, rest) => picture({upstreams: [upstream({}, {name: 'a', model: 'chat', times_others_take, ...rest})]});
+  assert.deepEqual(says(of(4)), ['Upstream a takes 4.0 times as long as the others of chat.']);
+  assert.equal(headline(of(3)).level, 2);
+  assert.equal(headline(of(2)).level, 1);
+  assert.deepEqual(says(of(1.9)), [], 'as upstreams are');
+  assert.deepEqual(says(of(undefined)), [], 'it is alone');
+  assert.deepEqual(says(of(undefined, {state: 'drained'})), ['Upstream a is drained: it gets no new calls.']);
 });
 
 test('many of a kind are counted, the worst are named', () => {
