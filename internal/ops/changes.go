@@ -103,6 +103,9 @@ func (s *Settings) tryLocked(p *proposal) (*entry, error) {
 		return nil, problemsOf(err)
 	}
 	old := s.gateway.Config()
+	if err := stayEnded(old, c, time.Now()); err != nil {
+		return nil, err
+	}
 	e := s.entryLocked(p.kind, p.who, p.why)
 	e.Set = hide(p.set)
 	e.Before, e.After = differences(old, c, slices.Sorted(maps.Keys(p.set)))
