@@ -86,6 +86,17 @@ func (o Overlay) With(set Overlay) (next Overlay, missing []string, err error) {
 	return next, missing, nil
 }
 
+// Endings are the changes that say when a key ends, and nothing else.
+func (o Overlay) Endings() Overlay {
+	ends := Overlay{}
+	for path, v := range o {
+		if l, err := locate(path); err == nil && l.pattern == "tenants[].keys[].until" && !isNull(v) {
+			ends[path] = v
+		}
+	}
+	return ends
+}
+
 func isNull(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
 
 func changeProblem(path string, err error) Problem {
