@@ -9,12 +9,15 @@ import {Fault} from './notice.js';
 
 /** A dialog that sends something once; send throws what is wrong, as a Problem or {field, text}. */
 function Ask({id, title, yes, send, onClose, children}) {
-  const box = useRef();
+  const box = useRef(), over = useRef(false);
   const [{busy, error}, set] = useState({});
   useEffect(() => {
     const dialog = box.current;
     dialog.showModal();
-    return () => dialog.close(); // gives the focus back
+    return () => {
+      over.current = true; // what closing tells comes late, when something else may be asked
+      dialog.close(); // gives the focus back
+    };
   }, []);
   const go = async (e) => {
     e.preventDefault();
@@ -26,7 +29,7 @@ function Ask({id, title, yes, send, onClose, children}) {
       set({error});
     }
   };
-  return html`<dialog ref=${box} aria-labelledby=${id} onClose=${onClose} onCancel=${(e) => busy && e.preventDefault()}><h2 id=${id}>${title}</h2>
+  return html`<dialog ref=${box} aria-labelledby=${id} onClose=${() => over.current || onClose()} onCancel=${(e) => busy && e.preventDefault()}><h2 id=${id}>${title}</h2>
     <form class="asked" onSubmit=${go} autocomplete="off">${children}
       ${error && (error.text ? html`<p class="warning" role="alert">▲ ${error.text}</p>` : html`<${Fault} error=${error} />`)}
       <p><button type="submit" class="main" disabled=${busy}>${yes}</button> <button type="button" onClick=${onClose} disabled=${busy}>No</button></p></form></dialog>`;
