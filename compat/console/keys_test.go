@@ -170,6 +170,7 @@ func TestKeysMade(t *testing.T) {
 	eval[any](b, "[...document.querySelectorAll('#keys-table button')].find((x) => /^Revoke.*ci of search$/s.test(x.innerText.trim())).focus()")
 	b.run(chromedp.KeyEvent("\r"))
 	b.shows("the tenant is shut out")
+	b.until("a second Enter does nothing", "document.activeElement.innerText === 'No'")
 	b.run(chromedp.KeyEvent("\x1b"))
 	b.until("nothing is asked", "document.querySelector('dialog[open]') === null")
 	b.until("the focus is where it was", "/^Revoke.*ci of search$/s.test(document.activeElement.innerText.trim())")

@@ -7,8 +7,8 @@ import {end, graces, nameFault, open, place, wish} from './credentials.js';
 import {html} from './html.js';
 import {Fault} from './notice.js';
 
-/** A dialog that sends something once; send throws what is wrong, as a Problem or {field, text}. */
-function Ask({id, title, yes, send, onClose, children}) {
+/** A dialog that sends something once; send throws what is wrong, as a Problem or {text}. What cannot be undone begins at No. */
+function Ask({id, title, yes, final, send, onClose, children}) {
   const box = useRef(), over = useRef(false);
   const [{busy, error}, set] = useState({});
   useEffect(() => {
@@ -32,7 +32,7 @@ function Ask({id, title, yes, send, onClose, children}) {
   return html`<dialog ref=${box} aria-labelledby=${id} onClose=${() => over.current || onClose()} onCancel=${(e) => busy && e.preventDefault()}><h2 id=${id}>${title}</h2>
     <form class="asked" onSubmit=${go} autocomplete="off">${children}
       ${error && (error.text ? html`<p class="warning" role="alert">▲ ${error.text}</p>` : html`<${Fault} error=${error} />`)}
-      <p><button type="submit" class="main" disabled=${busy}>${yes}</button> <button type="button" onClick=${onClose} disabled=${busy}>No</button></p></form></dialog>`;
+      <p><button type="submit" class="main" disabled=${busy}>${yes}</button> <button type="button" onClick=${onClose} disabled=${busy} autofocus=${final}>No</button></p></form></dialog>`;
 }
 
 const wrong = (text) => {
@@ -82,7 +82,7 @@ function Revoke({row, tenants, onDone, onClose}) {
     await call('DELETE', place(row.tenant, 'keys', row.id));
     onDone(`The key ${row.id} of ${row.tenant} has ended.`);
   };
-  return html`<${Ask} id="revoke-title" title="Revoke ${row.id} of ${row.tenant}" yes="Yes, end it now" send=${send} onClose=${onClose}>
+  return html`<${Ask} id="revoke-title" title="Revoke ${row.id} of ${row.tenant}" yes="Yes, end it now" final send=${send} onClose=${onClose}>
     <p><b>Whoever calls with it is refused from now on</b> (401). What it began before goes on to its end. It stays in the list as ended, and cannot be brought back.</p>
     ${last && html`<p class="warning">▲ It is the last key of ${row.tenant} that counts: the tenant is shut out.</p>`}<//>`;
 }

@@ -80,5 +80,5 @@ const columns = [
 
 const turn = (ask) => ({
   key: 'turn', num: true, label: html`<span class="hidden">rotate or revoke</span>`,
-  show: (k) => !k.ended && ['Rotate', 'Revoke'].map((name) => html`<button type="button" key=${name} onClick=${() => ask({form: name.toLowerCase(), row: k})}>${name}…<span class="hidden"> ${k.id} of ${k.tenant}</span></button>${' '}`),
+  show: (k) => !k.ended && html`<div class="turn">${['Rotate', 'Revoke'].map((name) => html`<button type="button" key=${name} onClick=${() => ask({form: name.toLowerCase(), row: k})}>${name}…<span class="hidden"> ${k.id} of ${k.tenant}</span></button> `)}</div>`,
 });

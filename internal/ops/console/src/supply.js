@@ -85,9 +85,9 @@ function Turn({name, out, onChange}) {
       fail(e);
     }
   };
-  return html`${asked ? html`<span class="note">${turns[asked]}: </span><button type="button" class="main" onClick=${send}>Yes, ${asked}<span class="hidden"> ${name}</span></button> <button type="button" onClick=${() => ask(undefined)}>No</button>`
+  return html`<div class="turn">${asked ? html`<button type="button" class="main" onClick=${send}>Yes, ${asked}<span class="hidden"> ${name}</span></button> <button type="button" onClick=${() => ask(undefined)}>No</button><p class="note">${turns[asked]}</p>`
     : (out ? ['Enable'] : ['Drain', 'Disable']).map((action) => html`<button type="button" key=${action} onClick=${() => ask(action.toLowerCase())}>${action}…<span class="hidden"> ${name}</span></button> `)}
-    ${error && html`<${Fault} error=${error} what="a way to turn upstreams off" />`}`;
+    ${error && html`<${Fault} error=${error} what="a way to turn upstreams off" />`}</div>`;
 }
 
 const used = (b) => (b.limit_dollars > 0 ? (b.spent_dollars + b.held_dollars) / b.limit_dollars : 0);
