@@ -26,7 +26,7 @@ var mayImport = []struct {
 	may []string
 }{
 	{"cmd/*", []string{"internal/*", "internal/edge/*", "internal/core/*"}},
-	{"bench/*", []string{"bench/child", "internal/*", "internal/edge/*", "internal/core/*"}},
+	{"bench/*", []string{"bench/child", "bench/table", "internal/*", "internal/edge/*", "internal/core/*"}},
 	{"deploy", []string{"internal/gateway", "internal/ops", "internal/mock", "internal/edge/*", "internal/core/admit"}}, // tests alone
 	{"internal/top", []string{"internal/operator", "internal/ops", "internal/gateway"}},
 	{"internal/operator", []string{"internal/ops", "internal/gateway", "internal/edge/wire"}},

@@ -5,7 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/spillway-llm/spillway/bench/table"
 )
 
 // figures are what is compared. Times are in seconds.
@@ -98,7 +99,7 @@ func report(w io.Writer, comparisons []*comparison) (passed bool) {
 			rows = append(rows, row)
 		}
 	}
-	table(w, rows)
+	table.Write(w, rows)
 	fmt.Fprintf(w, "\nchance: how far the service times that happened to be drawn move the mean of the live runs, as a standard deviation.\n")
 	for _, c := range comparisons {
 		for _, n := range c.notes {
@@ -106,18 +107,6 @@ func report(w io.Writer, comparisons []*comparison) (passed bool) {
 		}
 	}
 	return passed
-}
-
-// table writes rows under the first in columns of equal width.
-func table(w io.Writer, rows [][]string) {
-	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	for i, row := range rows {
-		fmt.Fprintf(t, "| %s\t|\n", strings.Join(row, "\t| "))
-		if i == 0 {
-			fmt.Fprintf(t, "|%s\n", strings.Repeat("---\t|", len(row)))
-		}
-	}
-	t.Flush()
 }
 
 func quantity(v float64, unit string) string {

@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 
+	"github.com/spillway-llm/spillway/bench/table"
 	"github.com/spillway-llm/spillway/internal/sim"
 )
 
@@ -102,7 +104,7 @@ func verdict(bars []bar) bool {
 		rows = append(rows, []string{b.item, b.workload, b.what, b.unit.String(b.figure), string(b.sense) + " " + b.unit.String(b.limit), word})
 	}
 	fmt.Print("\n## Bars\n\n")
-	writeTable(rows)
+	table.Write(os.Stdout, rows)
 	fmt.Printf("\n%d of %d passed\n", len(bars)-failed, len(bars))
 	return failed == 0
 }

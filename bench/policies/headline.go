@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spillway-llm/spillway/bench/table"
 	"github.com/spillway-llm/spillway/internal/sim"
 )
 
@@ -42,7 +43,7 @@ func headline(file string) ([]bar, error) {
 			bars = gains(filepath.Base(file), ours, f)
 		}
 	}
-	writeTable(rows)
+	table.Write(os.Stdout, rows)
 	return bars, nil
 }
 

@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
-	"strings"
-	"unicode/utf8"
+	"os"
 
+	"github.com/spillway-llm/spillway/bench/table"
 	"github.com/spillway-llm/spillway/internal/sim"
 )
 
@@ -59,28 +59,5 @@ func (p *play) print() {
 	}
 	ours := p.ours()
 	fmt.Printf("\n## %s\n\n%d requests in %.0f s, offered work %.3g of the capacity\n\n", p.title, ours.Offered, ours.Duration, ours.OfferedWork)
-	writeTable(rows)
-}
-
-// writeTable prints rows in Markdown under columns of equal width; the first is the head.
-func writeTable(rows [][]string) {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for n, row := range rows {
-		for i, cell := range row {
-			fmt.Printf("| %s%s ", cell, strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)))
-		}
-		fmt.Println("|")
-		if n > 0 {
-			continue
-		}
-		for _, w := range width {
-			fmt.Print("|", strings.Repeat("-", w+2))
-		}
-		fmt.Println("|")
-	}
+	table.Write(os.Stdout, rows)
 }

@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/spillway-llm/spillway/bench/table"
 	"github.com/spillway-llm/spillway/internal/ops"
 )
 
@@ -73,7 +73,7 @@ func report(w io.Writer, results []result) (passed bool) {
 			rows = append(rows, row)
 		}
 	}
-	table(w, rows)
+	table.Write(w, rows)
 	fmt.Fprintln(w, "\ntoday: measured before the change; simulated: the same by the simulator; foretold: what it says of the change; came: measured after it.")
 	took := 0.0
 	for i := range results {
@@ -81,18 +81,6 @@ func report(w io.Writer, results []result) (passed bool) {
 	}
 	fmt.Fprintf(w, "An answer took %.0f ms on average in the slowest case.\n", took)
 	return passed
-}
-
-// table writes rows under the first in columns of equal width.
-func table(w io.Writer, rows [][]string) {
-	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	for i, row := range rows {
-		fmt.Fprintf(t, "| %s\t|\n", strings.Join(row, "\t| "))
-		if i == 0 {
-			fmt.Fprintf(t, "|%s\n", strings.Repeat("---\t|", len(row)))
-		}
-	}
-	t.Flush()
 }
 
 func quantity(v float64, unit string) string {

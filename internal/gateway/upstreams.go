@@ -3,6 +3,7 @@ package gateway
 import (
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,7 +28,8 @@ type UpstreamReport struct {
 	Running     int              `json:"running"`
 	Advice      int              `json:"useful_concurrency,omitzero"` // that the limits can feed, with headroom
 	Breaker     BreakerReport    `json:"breaker"`
-	Speed       float64          `json:"time_ratio"` // times of its calls over the model's mean
+	Speed       float64          `json:"time_ratio"`                 // times of its calls over the model's mean
+	Slower      float64          `json:"times_others_take,omitzero"` // they over those of the model's other deployments in use, the median; missing if it is alone
 	First       *TimesReport     `json:"first_token_seconds,omitempty"`
 	Total       *TimesReport     `json:"call_seconds,omitempty"`
 	Keys        []KeyReport      `json:"keys"`
@@ -112,7 +114,31 @@ func (g *Gateway) reports(views []admit.View) []UpstreamReport {
 		}
 		list = append(list, u)
 	}
+	compare(list)
 	return list
+}
+
+// compare says of each deployment in use how long its calls take beside those of
+// the others. The model's mean does not: where one of two gets slow, the other
+// takes the calls.
+func compare(list []UpstreamReport) {
+	known := func(u *UpstreamReport) bool { return u.State == config.Enabled.String() && u.Good > 0 && u.Speed > 0 }
+	for begin, end := 0, 0; begin < len(list); begin = end { // those of a model are together
+		for end = begin; end < len(list) && list[end].Model == list[begin].Model; end++ {
+		}
+		for i := begin; i < end; i++ {
+			var others []float64
+			for j := begin; j < end; j++ {
+				if j != i && known(&list[j]) {
+					others = append(others, list[j].Speed)
+				}
+			}
+			if u := &list[i]; len(others) > 0 && known(u) {
+				slices.Sort(others)
+				u.Slower = math.Round(100*u.Speed/others[(len(others)-1)/2]) / 100
+			}
+		}
+	}
 }
 
 func timesOf(q admit.Quantiles) *TimesReport {

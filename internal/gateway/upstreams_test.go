@@ -393,3 +393,29 @@ models:
 		}
 	})
 }
+
+// A deployment is held against the others of its model that are in use.
+func TestCompare(t *testing.T) {
+	of := func(model string, speed float64, good int64, state string) UpstreamReport {
+		return UpstreamReport{Model: model, Speed: speed, Good: good, State: state}
+	}
+	for _, tt := range []struct {
+		name string
+		list []UpstreamReport
+		want []float64
+	}{
+		{"one of two is slow", []UpstreamReport{of("chat", 2.6, 9, "enabled"), of("chat", 0.65, 9, "enabled")}, []float64{4, 0.25}},
+		{"of others the median", []UpstreamReport{of("chat", 2, 9, "enabled"), of("chat", 1, 9, "enabled"), of("chat", 9, 9, "enabled"), of("chat", 1, 9, "enabled")}, []float64{2, 0.5, 9, 0.5}},
+		{"alone", []UpstreamReport{of("chat", 9, 9, "enabled")}, []float64{0}},
+		{"of another model", []UpstreamReport{of("chat", 9, 9, "enabled"), of("code", 1, 9, "enabled")}, []float64{0, 0}},
+		{"the other is drained", []UpstreamReport{of("chat", 9, 9, "enabled"), of("chat", 1, 9, "drained")}, []float64{0, 0}},
+		{"of the other nothing is known", []UpstreamReport{of("chat", 9, 9, "enabled"), of("chat", 1, 0, "enabled")}, []float64{0, 0}},
+	} {
+		compare(tt.list)
+		for i, u := range tt.list {
+			if u.Slower != tt.want[i] {
+				t.Errorf("%s: %d is %v, want %v", tt.name, i, u.Slower, tt.want[i])
+			}
+		}
+	}
+}

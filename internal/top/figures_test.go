@@ -94,8 +94,12 @@ func TestTrusted(t *testing.T) {
 	u.Keys[1].Refused, u.Keys[1].Paused = &before, &before // it is over
 	u.Breaker.Warned = true
 	says("closed, slow")
+	u.Slower = 2.6
+	says("closed, takes 2.6 times as long as others")
 	u.Breaker.Share = 0.8
 	says("closed, fails too often")
 	u.Breaker.State = "half_open"
 	says("half open")
+	u.State = "drained"
+	says("drained")
 }

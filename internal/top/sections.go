@@ -147,6 +147,9 @@ func trusted(u *gateway.UpstreamReport, now time.Time) span {
 	if b.Reason != "" && b.Reason != "none" {
 		why = ", " + b.Reason
 	}
+	if u.State != "" && u.State != "enabled" { // on purpose: its breaker does not matter
+		return span{u.State, warn}
+	}
 	refused, paused := 0, 0
 	for _, k := range u.Keys {
 		if k.Refused != nil && k.Refused.After(now) {
@@ -171,6 +174,10 @@ func trusted(u *gateway.UpstreamReport, now time.Time) span {
 		return span{"paused by its limits", warn}
 	case b.Share < 0.995:
 		return span{b.State + ", fails too often", warn}
+	case u.Slower >= 3:
+		return span{fmt.Sprintf("%s, takes %.1f times as long as others", b.State, u.Slower), alarm}
+	case u.Slower >= 2:
+		return span{fmt.Sprintf("%s, takes %.1f times as long as others", b.State, u.Slower), warn}
 	case b.Warned:
 		return span{b.State + ", slow", warn}
 	}

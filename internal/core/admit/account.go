@@ -38,7 +38,12 @@ type limit struct {
 	span  Span
 	pace  bool
 
-	most  int64             // in force now; 0 if there is none at the moment
+	figures
+}
+
+// figures are what a limit means while it is in force.
+type figures struct {
+	most  int64             // 0 if there is none at the moment
 	holds [NumClasses]int64 // above which each class is refused
 	marks [NumLevels]int64  // where the levels of the ladder begin; the last is the limit itself
 	fast  int64             // spent in a minute, to be told of; 0 never
@@ -156,8 +161,27 @@ func (a *account) figure(now time.Time) {
 
 // current sees to it that an override ends.
 func (a *account) current(now time.Time) {
-	if !a.raised.IsZero() && !now.Before(a.raised) {
+	if a.outdated(now) {
 		a.figure(now)
+	}
+}
+
+func (a *account) outdated(now time.Time) bool { return !a.raised.IsZero() && !now.Before(a.raised) }
+
+// asWas gives what takes back whatever looking at an account at now changes.
+func (a *account) asWas(now time.Time) func() {
+	alarm, level, slack, raised, least := a.alarm, a.level, a.slack, a.raised, a.least
+	var list []figures
+	if a.outdated(now) {
+		for i := range a.limits {
+			list = append(list, a.limits[i].figures)
+		}
+	}
+	return func() {
+		a.alarm, a.level, a.slack, a.raised, a.least = alarm, level, slack, raised, least
+		for i := range list {
+			a.limits[i].figures = list[i]
+		}
 	}
 }
 

@@ -133,7 +133,7 @@ func (p *pool) companions(now time.Time) {
 		if d.trusted(now) {
 			others--
 		}
-		d.breaker.Alone(others == 0)
+		d.breaker.Alone(now, others == 0)
 	}
 }
 

@@ -49,11 +49,8 @@ func (p *pool) charge(input, maxOutput int64, est predict.Estimate, tier string,
 }
 
 func (p *pool) spread() float64 {
-	if p.lengths.Count() < spreadSamples {
-		return spreadGuess
-	}
 	if p.spreadOf == 0 {
-		p.spreadOf = max(p.lengths.Quantile(spreadQuantile), 1)
+		return spreadGuess
 	}
 	return p.spreadOf
 }
@@ -64,8 +61,8 @@ func (p *pool) length(expected, output int64) {
 		return
 	}
 	p.lengths.Add(float64(output) / float64(expected))
-	if p.lengthsNew++; p.lengthsNew >= spreadRefresh {
-		p.lengthsNew, p.spreadOf = 0, 0
+	if p.lengthsNew++; p.lengths.Count() >= spreadSamples && (p.spreadOf == 0 || p.lengthsNew >= spreadRefresh) {
+		p.lengthsNew, p.spreadOf = 0, max(p.lengths.Quantile(spreadQuantile), 1)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // now, else cheaper down the ladder as far as its caller agrees, else by another
 // model that may serve it instead, else from before. Each try is a plan of its
 // own; t is told of them, if it is not nil.
-func (c *Controller) decide(now time.Time, r *Request, p *plan, t *Trace) {
+func (c *Controller) decide(now time.Time, r *Request, p *plan, t *dryRun) {
 	home := c.poolOf(r.Model)
 	if home == nil {
 		c.try(now, r, nil, 0, p, t)
@@ -42,7 +42,7 @@ func (c *Controller) decide(now time.Time, r *Request, p *plan, t *Trace) {
 }
 
 // stay tries the model that the request's session was moved to.
-func (c *Controller) stay(now time.Time, r *Request, home *pool, set Rungs, p *plan, t *Trace) bool {
+func (c *Controller) stay(now time.Time, r *Request, home *pool, set Rungs, p *plan, t *dryRun) bool {
 	x := c.staying(now, r, home)
 	if x == nil {
 		return false
@@ -68,7 +68,7 @@ func (c *Controller) stay(now time.Time, r *Request, home *pool, set Rungs, p *p
 }
 
 // try looks at a request in one form. home is the model that was asked for.
-func (c *Controller) try(now time.Time, q *Request, home *pool, rungs Rungs, p *plan, t *Trace) {
+func (c *Controller) try(now time.Time, q *Request, home *pool, rungs Rungs, p *plan, t *dryRun) {
 	p.home, p.rungs = home, rungs
 	if home != nil && c.byModel[q.Model] != home && q.Model != home.policy.Name {
 		if other := c.byModel[q.Model]; other != nil {

@@ -25,8 +25,8 @@ type deployment struct {
 	hash    uint64 // of the name, for affinity
 	policy  Deployment
 	pool    *pool
-	recent  int    // of its calls, those begun in the breaker's epoch
-	epoch   uint32 // which that is
+	recent  int    // of its calls, those begun in an epoch of the breaker
+	epoch   uint32 // which that is: the last call's
 	breaker breaker.Breaker
 	auto    *breaker.Auto // nil: the concurrency is fixed
 	keys    []*key
@@ -133,8 +133,8 @@ func (d *deployment) flag() {
 
 // begun is how many of its calls began in the present epoch of its breaker.
 func (d *deployment) begun() int {
-	if e := d.breaker.Epoch(); e != d.epoch {
-		d.epoch, d.recent = e, 0
+	if d.breaker.Epoch() != d.epoch {
+		return 0
 	}
 	return d.recent
 }
@@ -178,7 +178,7 @@ func (d *deployment) key(now time.Time, tokens int64, first bool) (int, time.Dur
 // take books a call that begins.
 func (d *deployment) take(now time.Time, k *call, n int) {
 	d.running++
-	d.recent = d.begun() + 1
+	d.recent, d.epoch = d.begun()+1, d.breaker.Epoch()
 	k.deployment, k.key, k.epoch = d, n, d.epoch
 	d.turn = (n + 1) % len(d.keys)
 	q := d.keys[n]

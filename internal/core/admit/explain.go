@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spillway-llm/spillway/internal/core/breaker"
 	"github.com/spillway-llm/spillway/internal/core/predict"
 )
 
@@ -24,17 +25,32 @@ type Trace struct {
 	Decision Decision
 }
 
+// dryRun is a trace that is being made, and what takes back all that making it
+// changed: what is worked out anew for the sake of looking would move the next
+// time that it is.
+type dryRun struct {
+	Trace
+	kept []*pool
+	undo []func()
+}
+
 // Explain says what Offer would decide, and why, without changing anything.
 // Where a cheaper form or another model may serve instead, its stages follow.
+// What the first look makes anew the later ones find, as they do in an offer.
 func (c *Controller) Explain(now time.Time, r Request) Trace {
-	var t Trace
-	if home := c.poolOf(r.Model); home != nil {
-		defer home.asWas()()
-	}
+	var t dryRun
+	defer func() {
+		for _, undo := range slices.Backward(t.undo) {
+			undo()
+		}
+	}()
+	t.keep(now, c.poolOf(r.Model), c.tenants[r.Tenant])
 	for _, a := range c.pays(&r) {
-		if a != nil && (a.alarm != Calm || a.level > 0) { // as an offer would look again
-			alarm, level, slack := a.alarm, a.level, a.slack
-			defer func() { a.alarm, a.level, a.slack = alarm, level, slack }()
+		if a == nil {
+			continue
+		}
+		t.undo = append(t.undo, a.asWas(now))
+		if a.alarm != Calm || a.level > 0 { // as an offer would look again
 			a.alarm, a.level, _ = a.judge(now)
 		}
 	}
@@ -44,14 +60,24 @@ func (c *Controller) Explain(now time.Time, r Request) Trace {
 		ID: r.ID, Verdict: p.verdict, Stage: p.stage, Wait: p.expect(), Need: p.need, RetryAfter: p.retry, NoRetry: p.noRetry, Observed: p.observed,
 		Limit: p.limit, Figure: p.figure, Bound: p.bound, Model: p.model, Rungs: p.rungs,
 	}
-	return t
+	return t.Trace
+}
+
+// keep remembers a pool, and what a tenant has there, before they are looked at.
+func (t *dryRun) keep(now time.Time, p *pool, x *tenant) {
+	if p == nil || slices.Contains(t.kept, p) {
+		return
+	}
+	t.kept = append(t.kept, p)
+	t.undo = append(t.undo, p.asWas())
+	if x != nil {
+		t.undo = append(t.undo, x.asWas(now, p))
+	}
 }
 
 // walk looks stage by stage and writes down what each found.
-func (c *Controller) walk(now time.Time, r *Request, p *plan, t *Trace) {
-	if q := c.poolOf(r.Model); q != nil {
-		defer q.asWas()() // a refresh for the sake of looking would move the next one
-	}
+func (c *Controller) walk(now time.Time, r *Request, p *plan, t *dryRun) {
+	t.keep(now, c.poolOf(r.Model), c.tenants[r.Tenant])
 	for _, s := range stages {
 		p.measure("", 0, 0)
 		decides := s.look(c, now, r, p)
@@ -63,7 +89,31 @@ func (c *Controller) walk(now time.Time, r *Request, p *plan, t *Trace) {
 	}
 }
 
-// asWas gives what puts a pool's predictions back to where they are now.
+// asWas gives what takes back whatever looking at a tenant in a pool changes:
+// one that never came there has nothing there, not even an account.
+func (t *tenant) asWas(now time.Time, p *pool) func() {
+	n := len(t.members)
+	if p.index >= n || t.members[p.index] == nil {
+		return func() {
+			if p.index < len(t.members) {
+				t.members[p.index] = nil
+			}
+			t.members = t.members[:n]
+		}
+	}
+	m := t.members[p.index]
+	lanes, spent := m.lanes, func() {}
+	if m.spent != nil {
+		spent = m.spent.asWas(now)
+	}
+	return func() {
+		m.lanes = lanes
+		spent()
+	}
+}
+
+// asWas gives what puts a pool's predictions, and what they were made of, back
+// to where they are now.
 func (p *pool) asWas() func() {
 	outlook, service, supply, ranks := p.outlook, *p.service, p.supply, slices.Clone(p.ranks)
 	var lanes [NumClasses][]*lane
@@ -75,9 +125,14 @@ func (p *pool) asWas() func() {
 			counted[class][i] = l.counted
 		}
 	}
-	slows := make([]float64, len(p.deployments))
+	type surveyed struct {
+		slots   int
+		slow    float64
+		breaker breaker.Standing
+	}
+	found := make([]surveyed, len(p.deployments))
 	for i, d := range p.deployments {
-		slows[i] = d.slow
+		found[i] = surveyed{d.slots, d.slow, d.breaker.Standing()}
 	}
 	return func() {
 		p.outlook, *p.service, p.supply = outlook, service, supply
@@ -89,7 +144,9 @@ func (p *pool) asWas() func() {
 			}
 		}
 		for i, d := range p.deployments {
-			d.slow = slows[i]
+			x := &found[i]
+			d.slots, d.slow = x.slots, x.slow
+			d.breaker.Restore(x.breaker)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (c *Controller) degraded(r *Request, home *pool, set Rungs) Request {
 // serve it but has no slot free, that is to relieve its own model and not to
 // wait longer: the lowest pool is taken that it waits least for. It gives the
 // rungs that were taken.
-func (c *Controller) least(now time.Time, r *Request, home *pool, set Rungs, p *plan, t *Trace) Rungs {
+func (c *Controller) least(now time.Time, r *Request, home *pool, set Rungs, p *plan, t *dryRun) Rungs {
 	q := c.degraded(r, home, set)
 	c.try(now, &q, home, set, p, t)
 	for i := len(home.rungs) - 1; i >= 0 && p.verdict != Run; i-- {
@@ -105,7 +105,7 @@ func mended(s Stage) bool {
 
 // descend looks for the first cheaper form of a refused request that is let in:
 // it goes down the ladder, and leaves out what makes no difference.
-func (c *Controller) descend(now time.Time, r *Request, set Rungs, p *plan, t *Trace) {
+func (c *Controller) descend(now time.Time, r *Request, set Rungs, p *plan, t *dryRun) {
 	home := p.home
 	if home == nil || len(home.rungs) == 0 || r.May&MayDegrade == 0 || !mended(p.stage) || c.policy.Observe {
 		return

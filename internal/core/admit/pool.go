@@ -46,7 +46,7 @@ type pool struct {
 
 	lengths    meter.Hist // of answers, over the expected
 	lengthsNew int        // since their quantile was looked at
-	spreadOf   float64    // which it is; 0 when it must be looked at
+	spreadOf   float64    // which it is; 0 while there are too few
 
 	picks []place           // reused
 	peers []*deployment     // reused

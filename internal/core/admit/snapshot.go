@@ -71,7 +71,10 @@ type AccountState struct {
 
 // states adds the limits of an account to a list.
 func (a *account) states(now time.Time, list []AccountState) []AccountState {
-	a.current(now)
+	if a.outdated(now) {
+		defer a.asWas(now)() // else nobody would notice that the override has ended
+		a.current(now)
+	}
 	for i := range a.limits {
 		l := &a.limits[i]
 		if l.pace || l.most == 0 {

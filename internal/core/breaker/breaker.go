@@ -60,6 +60,9 @@ const (
 // an upstream still answers is then all there is, so that no share of failures
 // takes anything away, an opening waits less, and the steps are a quarter as long.
 //
+// Asking changes nothing, however often it is done: what time alone does is
+// worked out each time, and only written down by what tells it something.
+//
 // The form of the closed share is that of adaptive throttling in "Site
 // Reliability Engineering" (Beyer et al., 2016), ch. 21, with K = 1/(1-Errors).
 type Breaker struct {
@@ -88,8 +91,28 @@ type Breaker struct {
 // Configure sets the thresholds, whose defaults are filled, and keeps all that is known.
 func (b *Breaker) Configure(p Policy) { b.policy = p }
 
-// Alone says whether no other upstream is left.
-func (b *Breaker) Alone(yes bool) { b.alone = yes }
+// Alone says whether no other upstream is left. A cooldown that was over by
+// then stays over.
+func (b *Breaker) Alone(now time.Time, yes bool) {
+	b.advance(now)
+	b.alone = yes
+}
+
+// Standing is what Alone may change of a breaker.
+type Standing struct {
+	state State
+	since time.Time
+	good  int
+	alone bool
+}
+
+// Standing is to be given to Restore, when what Alone said was only assumed.
+func (b *Breaker) Standing() Standing { return Standing{b.state, b.since, b.good, b.alone} }
+
+// Restore takes back what Alone changed since.
+func (b *Breaker) Restore(s Standing) {
+	b.state, b.since, b.good, b.alone = s.state, s.since, s.good, s.alone
+}
 
 // Epoch marks the calls that begin now. Results are only told of calls whose
 // mark is still the present one.
@@ -97,8 +120,7 @@ func (b *Breaker) Epoch() uint32 { return b.epoch }
 
 // State is where the breaker stands at now, and why it last opened.
 func (b *Breaker) State(now time.Time) (State, Why) {
-	b.advance(now)
-	return b.state, b.why
+	return b.at(now), b.why
 }
 
 // Run is how many calls have failed in a row.
@@ -115,7 +137,7 @@ func (b *Breaker) Failing(now time.Time) float64 {
 
 // Opens is when an open breaker lets a probe pass; the zero time if it is not open.
 func (b *Breaker) Opens(now time.Time) time.Time {
-	if b.advance(now); b.state == Open {
+	if b.at(now) == Open {
 		return b.closedUntil()
 	}
 	return time.Time{}
@@ -131,7 +153,7 @@ func (b *Breaker) closedUntil() time.Time {
 // Step is the tenth of the traffic that a recovering upstream has reached, 10
 // when it is closed, 0 before.
 func (b *Breaker) Step(now time.Time) int {
-	switch b.advance(now); b.state {
+	switch b.at(now) {
 	case Closed:
 		return steps
 	case Recovering:
@@ -147,7 +169,7 @@ func (b *Breaker) Troubled() bool { return b.state != Closed || b.window.failed 
 // Share is the part of the capacity, in [0, 1], that may be used now. A probe
 // is no capacity.
 func (b *Breaker) Share(now time.Time) float64 {
-	switch b.advance(now); b.state {
+	switch b.at(now) {
 	case Closed:
 		return b.trust(now)
 	case Recovering:
@@ -171,7 +193,7 @@ func (b *Breaker) Calls(now time.Time, slots int) int {
 	if !b.Troubled() { // the usual case, without arithmetic
 		return slots
 	}
-	switch b.advance(now); b.state {
+	switch b.at(now) {
 	case Open:
 		return 0
 	case HalfOpen:
@@ -291,10 +313,18 @@ func (b *Breaker) open(now time.Time, why Why, after time.Duration) {
 	b.total.forget()
 }
 
-// advance ends a cooldown that is over.
-func (b *Breaker) advance(now time.Time) {
+// at is the state, in which a cooldown that is over has ended.
+func (b *Breaker) at(now time.Time) State {
 	if b.state == Open && !now.Before(b.closedUntil()) {
-		b.turn(now, HalfOpen)
+		return HalfOpen
+	}
+	return b.state
+}
+
+// advance writes that down.
+func (b *Breaker) advance(now time.Time) {
+	if s := b.at(now); s != b.state {
+		b.turn(now, s)
 	}
 }
 

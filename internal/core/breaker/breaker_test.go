@@ -95,10 +95,10 @@ func TestOpening(t *testing.T) {
 		"a success between":          {func(b *Breaker) { fail(b, 3, t0); b.Success(t0, 1); fail(b, 3, t0) }, Closed},
 		"memory full once":           {func(b *Breaker) { b.Failure(t0, true, 0) }, Closed},
 		"memory full twice":          {func(b *Breaker) { b.Failure(t0, true, 0); b.Failure(t0, true, 0) }, Open},
-		"alone, it needs more":       {func(b *Breaker) { b.Alone(true); fail(b, 11, t0) }, Closed},
-		"alone, all fail":            {func(b *Breaker) { b.Alone(true); fail(b, 12, t0) }, Open},
+		"alone, it needs more":       {func(b *Breaker) { b.Alone(t0, true); fail(b, 11, t0) }, Closed},
+		"alone, all fail":            {func(b *Breaker) { b.Alone(t0, true); fail(b, 12, t0) }, Open},
 		"half fail":                  {func(b *Breaker) { alternate(b, 20, 2) }, Open},
-		"half fail, alone":           {func(b *Breaker) { b.Alone(true); alternate(b, 60, 2) }, Closed},
+		"half fail, alone":           {func(b *Breaker) { b.Alone(t0, true); alternate(b, 60, 2) }, Closed},
 		"a fifth fails":              {func(b *Breaker) { alternate(b, 200, 5) }, Closed},
 		"a row that chance explains": {func(b *Breaker) { alternate(b, 60, 4); fail(b, 5, t0) }, Closed},
 	} {
@@ -128,7 +128,7 @@ func TestOpening(t *testing.T) {
 	})
 	t.Run("alone, it asks sooner", func(t *testing.T) {
 		b := newBreaker(nil)
-		b.Alone(true)
+		b.Alone(t0, true)
 		fail(b, 12, t0)
 		b.is(t, at(2*s), HalfOpen)
 		b.Failure(at(3*s), false, 20*s) // but not against the upstream's wish
@@ -291,5 +291,39 @@ func TestAuto(t *testing.T) {
 	}
 	if idle.Limit() != 10 {
 		t.Errorf("limit %d without need", idle.Limit())
+	}
+}
+
+// TestAsking: whoever asks a breaker, and whenever, changes nothing of it, so that
+// who looks at an upstream decides nothing about it.
+func TestAsking(t *testing.T) {
+	b := newBreaker(nil)
+	for range 4 {
+		b.Failure(t0, false, 0)
+	}
+	b.Alone(t0, true)
+	for _, at := range []time.Duration{0, time.Second, 3 * time.Second, time.Minute, time.Hour} {
+		now, before := t0.Add(at), *b
+		b.State(now)
+		b.Opens(now)
+		b.Step(now)
+		b.Share(now)
+		b.Calls(now, 5)
+		b.Failing(now)
+		if *b != before {
+			t.Fatalf("after %v asking changed\n%+v to\n%+v", at, before, *b)
+		}
+	}
+	now := t0.Add(3 * time.Second)
+	if s, _ := b.State(now); s != HalfOpen {
+		t.Fatalf("%v: alone it is probed after two seconds", s)
+	}
+	before, was := *b, b.Standing()
+	b.Alone(now, false)
+	if s, _ := b.State(now); s != HalfOpen {
+		t.Errorf("%v: a cooldown that is over stays over when another upstream is back", s)
+	}
+	if b.Restore(was); *b != before {
+		t.Errorf("%+v is not %+v again", *b, before)
 	}
 }

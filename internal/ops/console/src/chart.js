@@ -79,7 +79,8 @@ class Plot extends Component {
     const {kind, data, unit, colours} = this.props;
     const ink = colour('soft'), grid = {stroke: colour('line'), width: 1};
     const font = '11px system-ui, sans-serif';
-    let series = data.lines.map((l, i) => {
+    let series = data.lines.map((l, n) => {
+      const i = l.hue ?? n;
       const stroke = colour(colours[Math.min(i, colours.length - 1)]);
       return kind === 'stack'
         ? {label: l.label, stroke, width: 1, fill: i < 2 ? stroke : hatch(stroke, i), points: {show: false}}
@@ -131,7 +132,7 @@ class Plot extends Component {
     const i = at ?? data.at.length - 1;
     return html`<div class="plot" role="img" aria-label=${label} ref=${this.box}></div>
       <ul class="legend" aria-label="Legend, with the figures ${at === null ? 'at the end' : 'under the pointer'}">
-        ${data.lines.map((l, n) => html`<li key=${l.label}><${Swatch} kind=${kind} n=${n} colour=${colours[Math.min(n, colours.length - 1)]} />${l.label} <b>${show((l.own ?? l.values)[i], unit)}</b></li>`)}
+        ${data.lines.map((l, n) => html`<li key=${l.label}><${Swatch} kind=${kind} n=${l.hue ?? n} colour=${colours[Math.min(l.hue ?? n, colours.length - 1)]} />${l.label} <b>${show((l.own ?? l.values)[i], unit)}</b></li>`)}
         <li class="when">${data.at.length ? clock(data.at[i] ?? NaN) : ''}</li>
       </ul>`;
   }

@@ -53,7 +53,7 @@ export function Lanes({lanes, out, most}) {
 const refusedShare = (t) => (t.offered_per_s > 0 ? Math.min(1, t.refused_per_s / t.offered_per_s) : t.refused_per_s > 0 ? 1 : 0);
 
 const tenantColumns = [
-  {key: 'tenant', label: 'tenant', of: (t) => t.tenant, show: (t) => t.tenant},
+  {key: 'tenant', label: 'tenant', of: (t) => t.tenant, show: (t) => ({text: t.tenant, href: `#/settings?q=${encodeURIComponent(`tenants[${t.tenant}]`)}`})},
   {key: 'waiting', label: 'waiting', num: true, of: (t) => t.waiting, show: (t) => amount(t.waiting)},
   {key: 'running', label: 'running', num: true, of: (t) => t.running, show: (t) => amount(t.running)},
   {key: 'offered', label: 'offered', num: true, of: (t) => t.offered_per_s, show: (t) => rate(t.offered_per_s)},

@@ -46,9 +46,9 @@ export const rate = (n) => `${amount(n)}/s`;
 export function share(x) {
   if (!Number.isFinite(x)) return dash;
   const percent = x * 100;
-  if (percent > 0 && percent < 1) return '< 1 %';
-  if (percent > 99 && percent < 100) return '> 99 %';
-  return `${Math.round(percent)} %`;
+  if (percent > 0 && percent < 1) return '<\u00a01\u00a0%';
+  if (percent > 99 && percent < 100) return '>\u00a099\u00a0%';
+  return `${Math.round(percent)}\u00a0%`;
 }
 
 /** Dollars: cents where they matter. */

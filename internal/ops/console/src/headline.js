@@ -72,19 +72,11 @@ function upstreams(p) {
     const denied = keys.filter((k) => k.refused_until).length, paused = keys.filter((k) => k.paused_until);
     if (denied) found.push({level: denied === keys.length ? wrong : busy, text: `Upstream ${u.name} refuses ${denied === keys.length ? 'its key' : `${denied} of its ${keys.length} keys`}${denied === keys.length && denied > 1 ? 's' : ''}: wrong, withdrawn or out of money.`, to});
     if (paused.length && paused.length === keys.length) found.push({level: busy, text: `Upstream ${u.name} asked for a pause of ${ahead(paused.map((k) => k.paused_until).sort()[0])}.`, to});
-    const slow = slowness(u, p.upstreams);
+    const slow = u.times_others_take;
     if (slow >= 2) found.push({level: slow >= 3 ? wrong : busy, text: `Upstream ${u.name} takes ${slow.toFixed(1)} times as long as the others of ${u.model}.`, to});
     if (b.latency_warning) found.push({level: busy, text: `Upstream ${u.name} is slower than it should be.`, to});
   }
   return grouped(found, 3, 'upstreams', 'more upstreams are in trouble');
-}
-
-const inUse = (u) => !u.state || u.state === 'enabled';
-
-/** What its calls take, over what those of the model's other upstreams in use take (their median); 0 if it is alone. */
-export function slowness(u, all) {
-  const others = all.filter((o) => o.model === u.model && o.name !== u.name && inUse(o) && o.time_ratio > 0 && o.good > 0).map((o) => o.time_ratio).sort((a, b) => a - b);
-  return others.length && inUse(u) && u.good > 0 ? u.time_ratio / others[Math.floor((others.length - 1) / 2)] : 0;
 }
 
 function queues(p) {
@@ -111,18 +103,22 @@ function queues(p) {
   return grouped(order, 3, 'models', 'more about models');
 }
 
+/** Stages that refuse because somebody wrote a limit for a tenant: they do what they are there for. */
+const own = ['concurrency', 'requests', 'tokens', 'spend', 'pace'];
+
 function refusals(p, last) {
   if (!last.length) return [];
   const s = sum(last), n = refused(s);
   if (!n) return [];
   const stage = Object.keys(s.refused).sort((a, b) => s.refused[b] - s.refused[a])[0];
   const part = n / Math.max(s.offered, n);
+  const unwanted = (n - own.reduce((sum, stage) => sum + (s.refused[stage] ?? 0), 0)) / Math.max(s.offered, n);
   const tenants = p.tenants ?? [];
   const all = tenants.reduce((sum, t) => sum + t.refused_per_s, 0);
   const top = tenants.reduce((a, b) => (b.refused_per_s > (a?.refused_per_s ?? 0) ? b : a), undefined);
   const whose = top && all > 0 && tenants.length > 1 && top.refused_per_s / all >= bulk ? `; ${share(top.refused_per_s / all)} of refusals are of tenant ${top.tenant}` : '';
   return [{
-    level: part >= 0.1 ? wrong : busy,
+    level: unwanted >= 0.1 ? wrong : busy,
     text: `${share(part)} of requests are refused (${rate(n / s.seconds)}), most by ${stage}: ${why[stage] ?? stage}${whose}.`, to: 'refusals',
   }];
 }

@@ -61,7 +61,8 @@ class Page extends Component {
     const {view, rest} = this.state.place;
     document.title = `${views.find(([v]) => v === view)?.[1] ?? 'Overview'} – Spillway`;
     const at = (view === '' || view === 'overview') && rest ? document.getElementById(rest) : view !== before.place.view || rest !== before.place.rest ? document.querySelector('main h2') : null;
-    at?.scrollIntoView({block: 'start'});
+    if (at?.tagName === 'H2') scrollTo(0, 0);
+    else at?.scrollIntoView({block: 'start'});
     at?.focus({preventScroll: true});
   }
 
@@ -184,7 +185,7 @@ class Page extends Component {
       return html`<h2 tabindex="-1">Overview</h2>${error ? html`<${Fault} error=${error} what="a live picture (GET /admin/v1/snapshot)" />` : html`<p>Waiting for the first picture.</p>`}`;
     }
     if (view === 'tenants') return html`<h2 tabindex="-1">Tenants</h2><p class="note">Rates are over the last ten seconds. Tenants that nobody has used are left out.</p><${Tenants} tenants=${s.picture.tenants ?? []} search />`;
-    return html`<${Overview} ...${s} />`;
+    return html`<${Overview} ...${s} onChange=${() => this.lookUp('changes?limit=50', 'changes')} />`;
   }
 }
 

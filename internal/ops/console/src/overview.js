@@ -1,6 +1,6 @@
 // The view for the middle of an incident: what is wrong, since when, whose.
 
-import {useMemo, useState} from 'preact/hooks';
+import {useMemo, useRef, useState} from 'preact/hooks';
 
 import {Chart, perSecond, wait} from './chart.js';
 import {Lanes, Models, Tenants} from './demand.js';
@@ -9,7 +9,7 @@ import {headline, levels} from './headline.js';
 import {html} from './html.js';
 import {Fault} from './notice.js';
 import {Refusals} from './refusals.js';
-import {bins, decisions, endings, stages, waits, words} from './series.js';
+import {bins, decisions, endings, placed, stages, waits, words} from './series.js';
 import {Budgets, Upstreams} from './supply.js';
 
 export const headOf = headline;
@@ -19,7 +19,7 @@ const spans = [[120, '2 min'], [300, '5 min'], [900, '15 min']];
 const stackColours = ['run', 'queue', 'no1', 'no2', 'no3', 'no4', 'no5'];
 const lineColours = ['line1', 'line2', 'line3', 'line4'];
 
-export function Overview({who, picture, list, head, refusals, refusalsError, changes}) {
+export function Overview({who, picture, list, head, refusals, refusalsError, changes, onChange}) {
   return html`<h2 class="hidden" tabindex="-1">Overview</h2>
     <${Headline} head=${head} />
     <${Charts} list=${list} changes=${changes} />
@@ -28,7 +28,7 @@ export function Overview({who, picture, list, head, refusals, refusalsError, cha
       <${Part} id="tenants" title="Tenants with most refusals"><${Tenants} tenants=${picture.tenants ?? []} most=${8} more=${html`<a href="#/tenants">all tenants</a>`} /><//>
       <${Part} id="lanes" title="Longest queues"><${Lanes} lanes=${picture.lanes ?? []} out=${picture.lanes_left_out} most=${8} /><//>
     </div>
-    <${Part} id="upstreams" title="Upstreams"><${Upstreams} upstreams=${picture.upstreams ?? []} who=${who} /><//>
+    <${Part} id="upstreams" title="Upstreams"><${Upstreams} upstreams=${picture.upstreams ?? []} who=${who} onChange=${onChange} /><//>
     <${Part} id="budgets" title="Budgets"><${Budgets} budgets=${picture.budgets ?? []} out=${picture.budgets_left_out} /><//>
     <${Part} id="refusals" title="Last refusals">${refusalsError ? html`<${Fault} error=${refusalsError} what="a list of refusals" />`
       : html`<${Refusals} list=${refusals} most=${8} more=${html`<a href="#/refusals">all that are known</a>`} />`}<//>
@@ -61,9 +61,11 @@ function Badge({level}) {
 
 function Charts({list, changes}) {
   const [span, choose] = useState(300);
+  const places = useRef([]);
   const made = useMemo(() => {
     const b = bins(list, span);
-    return {words: words(list), from: b[0]?.at ?? 0, decisions: decisions(b, stages(b)), waits: waits(b), endings: endings(b)};
+    places.current = placed(places.current, stages(b));
+    return {words: words(list), from: b[0]?.at ?? 0, decisions: decisions(b, places.current), waits: waits(b), endings: endings(b)};
   }, [list, span]);
   const marks = useMemo(() => changes.filter((c) => c.at).map((c) => ({at: Date.parse(c.at) / 1000, change: c})), [changes]);
   const seen = marks.filter((m) => m.at >= made.from);

@@ -14,7 +14,7 @@ const columns = [
   {key: 'tenant', label: 'tenant', of: (r) => r.tenant, show: (r) => r.tenant},
   {key: 'model', label: 'model', of: (r) => r.model, show: (r) => r.model},
   {key: 'class', label: 'class', wide: true, of: (r) => r.class, show: (r) => r.class},
-  {key: 'stage', label: 'stage', of: (r) => r.was.stage, show: (r) => r.was.stage},
+  {key: 'stage', label: 'stage', word: true, of: (r) => r.was.stage, show: (r) => r.was.stage},
   {key: 'words', label: 'why', wide: true, long: true, show: (r) => r.was.words},
 ];
 

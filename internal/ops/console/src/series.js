@@ -90,6 +90,20 @@ export function stages(list, most = 4) {
 }
 
 /**
+ * The names, each in the place that it had before: a stage keeps its colour while
+ * it is among those that are shown. A place that is free is undefined.
+ */
+export function placed(before, names) {
+  const out = before.map((name) => (names.includes(name) ? name : undefined));
+  for (const name of names) {
+    if (out.includes(name)) continue;
+    const free = out.indexOf(undefined);
+    out[free < 0 ? out.length : free] = name;
+  }
+  return out;
+}
+
+/**
  * What is decided, as areas on top of each other: each line is the sum of itself
  * and those before. Stages that are not named are in the last one.
  */
@@ -97,10 +111,10 @@ export function decisions(list, names) {
   const parts = [
     {label: 'run at once', of: perSecond('ran')},
     {label: 'queued', of: perSecond('queued')},
-    ...names.map((stage) => ({label: `refused: ${stage}`, of: (b) => (b.seconds ? (b.refused[stage] ?? 0) / b.seconds : null)})),
-    {label: 'refused: other', of: (b) => (b.seconds ? (refused(b) - names.reduce((n, stage) => n + (b.refused[stage] ?? 0), 0)) / b.seconds : null)},
+    ...names.flatMap((stage, i) => (stage === undefined ? [] : [{hue: i + 2, label: `refused: ${stage}`, of: (b) => (b.seconds ? (b.refused[stage] ?? 0) / b.seconds : null)}])),
+    {hue: 6, label: 'refused: other', of: (b) => (b.seconds ? (refused(b) - names.reduce((n, stage) => n + (b.refused[stage] ?? 0), 0)) / b.seconds : null)},
   ];
-  const lines = parts.map(({label, of}) => ({label, own: list.map(of)}));
+  const lines = parts.map(({label, hue, of}) => ({label, hue, own: list.map(of)}));
   let below = list.map(() => 0);
   for (const line of lines) {
     line.values = line.own.map((v, i) => (v === null ? null : v + below[i]));

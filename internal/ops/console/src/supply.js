@@ -4,7 +4,7 @@ import {useState} from 'preact/hooks';
 
 import {post} from './api.js';
 import {amount, clock, dollars, seconds, share} from './format.js';
-import {budgetOf, reasons, slowness} from './headline.js';
+import {budgetOf, reasons} from './headline.js';
 import {html} from './html.js';
 import {Fault} from './notice.js';
 import {Table} from './table.js';
@@ -54,23 +54,23 @@ const upstreamColumns = [
   {key: 'share', label: 'share', num: true, of: (u) => u.breaker.share, show: (u) => ({text: share(u.breaker.share), bar: u.breaker.share, level: u.breaker.share < 0.5 ? 2 : u.breaker.share < 0.995 ? 1 : 0})},
   {key: 'running', label: 'running', num: true, of: (u) => u.running, show: (u) => `${amount(u.running)} of ${amount(u.usable)}${u.usable !== u.concurrency ? ` (${amount(u.concurrency)})` : ''}`},
   {key: 'first', label: 'first token, P50 and P95', num: true, wide: true, of: (u) => u.first_token_seconds?.p50, show: (u) => (u.first_token_seconds ? `${seconds(u.first_token_seconds.p50)} · ${seconds(u.first_token_seconds.p95)}` : '–')},
-  {key: 'slow', label: 'takes', num: true, of: (u) => u.slow, show: (u) => (u.slow ? {text: `× ${u.slow.toFixed(1)}`, level: u.slow >= 3 ? 2 : u.slow >= 2 ? 1 : 0} : '–')},
+  {key: 'slow', label: 'takes', num: true, of: (u) => u.times_others_take, show: (u) => (u.times_others_take ? {text: `× ${u.times_others_take.toFixed(1)}`, level: u.times_others_take >= 3 ? 2 : u.times_others_take >= 2 ? 1 : 0} : '–')},
   {key: 'faults', label: 'failed', num: true, of: (u) => (u.sent ? faults(u) / u.sent : 0), show: (u) => (u.sent ? share(faults(u) / u.sent) : '–')},
   {key: 'limited', label: '429s', num: true, wide: true, of: (u) => u.limited_share, show: (u) => share(u.limited_share)},
   {key: 'limits', label: 'limits', wide: true, long: true, show: limits},
   {key: 'cost', label: 'cost', num: true, wide: true, of: (u) => u.cost_dollars, show: (u) => dollars(u.cost_dollars)},
 ];
 
-const turnColumn = {key: 'turn', num: true, label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} />`};
+const turnColumn = (onChange) => ({key: 'turn', num: true, label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} onChange=${onChange} />`});
 
-export function Upstreams({upstreams, who}) {
+export function Upstreams({upstreams, who, onChange}) {
   const may = who.role === 'admin' && upstreams.some((u) => u.state);
-  return html`<${Table} id="upstreams" caption="Upstreams: state, share of the capacity, limits" columns=${may ? [...upstreamColumns, turnColumn] : upstreamColumns} rows=${upstreams.map((u) => ({...u, slow: slowness(u, upstreams)}))} keyOf=${(u) => `${u.model}\n${u.name}`}
+  return html`<${Table} id="upstreams" caption="Upstreams: state, share of the capacity, limits" columns=${may ? [...upstreamColumns, turnColumn(onChange)] : upstreamColumns} rows=${upstreams} keyOf=${(u) => `${u.model}\n${u.name}`}
     first=${['state', false]} empty="No upstreams." />`;
 }
 
 /** Takes an upstream out of use, or back into it, when it is said twice. */
-function Turn({name, out}) {
+function Turn({name, out, onChange}) {
   const [asked, ask] = useState(false);
   const [error, fail] = useState();
   const action = out ? 'enable' : 'drain';
@@ -79,6 +79,7 @@ function Turn({name, out}) {
     try {
       await post(`upstreams/${encodeURIComponent(name)}`, {action});
       fail(undefined);
+      onChange();
     } catch (e) {
       fail(e);
     }

@@ -9,9 +9,9 @@ import {html} from './html.js';
 import {matches, sorted} from './order.js';
 
 /**
- * columns are {key, label, of, show, num, wide, long}: of gives what is sorted by,
+ * columns are {key, label, of, show, num, wide, long, word}: of gives what is sorted by,
  * show a text, {text, bar, level} or a node; wide ones are left out on a phone, long
- * ones hold sentences. first is [key, down]; search gives the text of a row that is
+ * ones hold sentences, word ones are not broken. first is [key, down]; search gives the text of a row that is
  * searched; most bounds the rows; even columns are not measured, which a table of
  * hundreds of rows would be each second.
  */
@@ -47,7 +47,7 @@ class Row extends Component {
     return html`<tr>${cells.map((c, i) => {
       const col = columns[i];
       const inside = c && typeof c === 'object' && 'text' in c ? html`<${Cell} ...${c} />` : c;
-      const look = `${col.num ? 'num' : ''} ${col.wide ? 'wide' : ''} ${col.long ? 'long' : ''}`;
+      const look = `${col.num ? 'num' : ''} ${col.wide ? 'wide' : ''} ${col.long ? 'long' : ''} ${col.word ? 'word' : ''}`;
       return i === 0 ? html`<th scope="row" class=${look}>${inside}</th>` : html`<td class=${look}>${inside}</td>`;
     })}</tr>`;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {add, bins, decisions, endings, figures, keep, merge, refused, stages, sum, waits, words} from '../src/series.js';
+import {add, bins, decisions, endings, figures, keep, merge, placed, refused, stages, sum, waits, words} from '../src/series.js';
 
 const second = (at, more = {}) => ({at, offered: 4, ran: 2, queued: 1, degraded: 0, refused: {wait: 1}, good: 3, late: 0, failed: 0, left: 0, started: 1, wait_s: 2, predicted_s: 3, worst_s: 2, ttft_s: 0, ...more});
 
@@ -49,6 +49,19 @@ test('areas stand on each other and end at the sum', () => {
   assert.deepEqual(lines.map((l) => [l.label, l.own[0], l.values[0]]), [
     ['run at once', 2, 2], ['queued', 1, 3], ['refused: wait', 3, 6], ['refused: bound', 1, 7], ['refused: other', 1, 8],
   ]);
+});
+
+test('a stage keeps its place, and so its colour, while it is shown', () => {
+  let places = placed([], ['wait', 'bound']);
+  assert.deepEqual(places, ['wait', 'bound']);
+  places = placed(places, ['requests', 'bound']);
+  assert.deepEqual(places, ['requests', 'bound'], 'in the place that is free');
+  places = placed(places, ['bound']);
+  assert.deepEqual(places, [undefined, 'bound']);
+  assert.deepEqual(decisions(bins([second(1000, {refused: {bound: 1}})], 120), places).lines.map((l) => [l.label, l.hue]), [
+    ['run at once', undefined], ['queued', undefined], ['refused: bound', 3], ['refused: other', 6],
+  ]);
+  assert.deepEqual(placed(places, ['spend', 'bound', 'wait']), ['spend', 'bound', 'wait']);
 });
 
 test('a second in which nothing started has no wait, not one of 0', () => {
