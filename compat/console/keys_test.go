@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/spillway-llm/spillway/internal/edge/config"
 )
 
 // secret is how the keys begin that the canned gateway makes.
@@ -28,6 +30,9 @@ func (d *desk) tenants() (list []map[string]any) {
 		if name := k["tenant"].(string); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+	}
+	if len(names) == 0 {
+		return []map[string]any{{"name": config.OpenTenant, "source": "default", "weight": 1, "tier": "standard", "keys": []any{}}}
 	}
 	for i, name := range names {
 		keys := []map[string]any{}
@@ -254,5 +259,30 @@ func TestKeysRefused(t *testing.T) {
 	}
 	b.run(chromedp.KeyEvent("\x1b"))
 	b.until("it is left with the keyboard", "document.querySelector('dialog[open]') === null")
+	b.quiet()
+}
+
+// Before the first tenant is made, what that means for all callers is said.
+func TestFirstTenant(t *testing.T) {
+	d := openDesk(t, canned{models: 1, tenants: 0})
+	b := page(t, light)
+	b.logIn(d.url, adminToken)
+	eval[any](b, "location.hash = '#/keys'")
+	b.shows("whoever reaches this gateway may call, without a key")
+	if strings.Contains(b.text(), "New key…") {
+		t.Error("a key is offered where there is nobody to have it")
+	}
+	b.press("New tenant…")
+	b.shows("With the first tenant every caller needs one, at once.")
+	b.write("dialog[open] [name=name]", "two words")
+	b.press("Make it, and ask all callers for a key")
+	b.shows("A name has no spaces.")
+	b.write("dialog[open] [name=name]", "shop")
+	b.press("Make it, and ask all callers for a key")
+	b.shown()
+	b.shows("1 tenant with 1 key.")
+	b.press("Log out")
+	b.until("the login is back", "document.querySelector('#token') !== null")
+	b.keepsNot(secret, true)
 	b.quiet()
 }
