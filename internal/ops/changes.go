@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -99,20 +100,35 @@ func (s *Settings) tryLocked(p *proposal) (*entry, error) {
 		return nil, problemsOf(err)
 	}
 	c, err := overlay.Apply(s.options.Name, s.file, s.options.Env)
+	aside := ""
+	if err != nil && s.aside != "" && p.kind == KindKey && len(p.set.Endings()) == len(p.set) {
+		// A key can be shut out, whatever else does not fit.
+		base, fault := config.Parse(s.options.Name, s.file, s.options.Env)
+		if fault != nil {
+			return nil, problemsOf(fault)
+		}
+		c, err, aside = s.endedLocked(base, overlay), nil, s.aside
+	}
 	if err != nil {
-		return nil, problemsOf(err)
+		return nil, s.unfitLocked(problemsOf(err))
 	}
 	old := s.gateway.Config()
+	if err := stayEnded(old, c, time.Now()); err != nil {
+		return nil, err
+	}
 	e := s.entryLocked(p.kind, p.who, p.why)
 	e.Set = hide(p.set)
 	e.Before, e.After = differences(old, c, slices.Sorted(maps.Keys(p.set)))
 	e.Was, e.Left = touched(s.overlay, overlay), touched(overlay, s.overlay)
 	e.Warnings = s.warningsLocked(old, c, e, missing)
+	if aside != "" {
+		e.Warnings = append(e.Warnings, asideWarning+aside)
+	}
 	if p.dry {
 		return e, nil
 	}
 	before := s.snapLocked()
-	s.overlay, s.aside, s.broken = overlay, "", ""
+	s.overlay, s.aside, s.broken = overlay, aside, ""
 	s.versionLocked()
 	e.Version = s.version
 	s.numberLocked(e)
@@ -122,10 +138,20 @@ func (s *Settings) tryLocked(p *proposal) (*entry, error) {
 		s.saveLocked(nil)
 		return nil, fmt.Errorf("apply the change: %w", err)
 	}
-	s.gateway.ChangesAside(false)
+	s.gateway.ChangesAside(aside != "")
 	s.keepLocked(e)
 	s.options.Log.Info("settings changed", "change", e.ID, "kind", e.Kind.String(), "who", e.Who, "why", e.Why, "set", line(shown(e.Set)))
 	return e, nil
+}
+
+// unfitLocked adds to a fault what to do where it may be one of earlier changes,
+// which count again only all together.
+func (s *Settings) unfitLocked(err error) error {
+	var p *problem
+	if s.aside != "" && errors.As(err, &p) {
+		p.remedy = "nothing has changed; earlier changes do not fit the file any more: correct the file, or set what is named to null, which takes back all that is below it, too; GET /admin/v1/settings lists them under overlay"
+	}
+	return err
 }
 
 // mayLocked says whether anything may be changed, by this proposal.

@@ -26,11 +26,15 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// write saves the file, with something in place of a model's settings.
-func (p *place) write(more string) {
+// write saves the file, with something in place of a model's settings, and with
+// further keys of the tenant.
+func (p *place) write(more string, keys ...string) {
 	p.t.Helper()
 	text := strings.Replace(guarded, "admin:\n", "admin:\n  directory: "+p.dir+"\n", 1)
 	text = strings.Replace(text, "concurrency: 1}]}", "concurrency: 1}]"+more+"}", 1)
+	for _, hash := range keys {
+		text = strings.Replace(text, "keys: [", `keys: ["`+hash+`", `, 1)
+	}
 	if err := os.WriteFile(p.file, []byte(text), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
@@ -130,6 +134,46 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	}
 	if w := r.ask("GET", "/metrics", ""); !strings.Contains(w.Body.String(), "spillway_settings_changes_aside 0") {
 		t.Error("it is over")
+	}
+}
+
+// A key that was revoked stays out, and another can be, while something else that
+// was changed does not fit the file.
+func TestRevokedKeysWhileChangesDoNotFit(t *testing.T) {
+	p := newPlace(t)
+	p.write(", queue: {per_tenant: 10}")
+	r := p.start()
+	known := func(r *rig, key string) bool { _, _, ok := r.g.Config().Keys().Lookup(now(), key); return ok }
+	first := config.HashKey("canary-tenant-key")
+	r.change(200, `{"set":{"models.chat.queue.total":20,"tenants[shop].weight":2}}`)
+	r.do(200, "POST", "/admin/v1/tenants/shop/keys", `{"name":"made"}`, nil)
+	r.do(200, "DELETE", "/admin/v1/tenants/shop/keys/made", "", nil) // its end is of a key that the file does not have
+	r.do(200, "DELETE", "/admin/v1/tenants/shop/keys/"+first[:20], "", nil)
+
+	p.write(", queue: {per_tenant: 50}") // above what the change says
+	r.do(200, "POST", "/admin/v1/reload", "", nil)
+	r = p.start()
+	if known(r, "canary-tenant-key") || r.total() != 10000 {
+		t.Fatalf("total %d; the key that was revoked is let in again: %t", r.total(), known(r, "canary-tenant-key"))
+	}
+
+	p.write(", queue: {per_tenant: 50}", config.HashKey("leaked"))
+	r.do(200, "POST", "/admin/v1/reload", "", nil)
+	if !known(r, "leaked") {
+		t.Fatal("a key of the file")
+	}
+	var gone KeyChange
+	r.do(200, "DELETE", "/admin/v1/tenants/shop/keys/"+config.HashKey("leaked")[:20], "", &gone)
+	if known(r, "leaked") || len(gone.Warnings) != 1 || !strings.Contains(gone.Warnings[0], "do not count") {
+		t.Errorf("%q, known %t", gone.Warnings, known(r, "leaked"))
+	}
+	if body := r.do(422, "POST", "/admin/v1/changes", `{"set":{"log.level":"error"}}`, nil); !strings.Contains(body, "earlier changes do not fit") {
+		t.Error(body)
+	}
+	r = p.start()
+	r.change(200, `{"set":{"models.chat.queue":null}}`)
+	if known(r, "leaked") || known(r, "canary-tenant-key") || r.g.Config().Tenant("shop").Weight != 2 {
+		t.Error("all of it counts again, and both keys are out")
 	}
 }
 

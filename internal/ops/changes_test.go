@@ -214,6 +214,30 @@ func TestTenantsAndKeys(t *testing.T) {
 }
 
 // An upstream is taken out of use and back.
+// A key that was revoked stays so, whatever is set or taken back above it.
+func TestEndedKeysStayEnded(t *testing.T) {
+	r := setup(t, guarded, true)
+	known := func() bool { _, _, ok := r.g.Config().Keys().Lookup(now(), "canary-tenant-key"); return ok }
+	hash := config.HashKey("canary-tenant-key")
+	id := hash[len("sha256:"):][:keyDigits]
+	r.change(200, `{"set":{"tenants[shop].weight":2}}`)
+	r.do(200, "DELETE", "/admin/v1/tenants/shop/keys/"+id, "", nil)
+	for _, set := range []string{
+		`{"tenants[shop].keys[` + id + `].until":null}`,
+		`{"tenants[shop].keys[` + id + `].until":"2100-01-01T00:00:00Z"}`,
+		`{"tenants[shop].keys[` + id + `]":null}`,
+		`{"tenants[shop].keys":["` + hash + `"]}`,
+		`{"tenants[shop]":null}`,
+		`{"tenants[other]":{"keys":["` + hash + `"]},"tenants[shop].keys":["` + config.HashKey("another") + `"]}`,
+	} {
+		body := r.do(409, "POST", "/admin/v1/changes", `{"set":`+set+`}`, nil)
+		if known() || !strings.Contains(body, "cannot be brought back") || !strings.Contains(body, id) {
+			t.Errorf("%s: %s", set, body)
+		}
+	}
+	r.change(200, `{"set":{"tenants[shop].weight":null}}`)
+}
+
 func TestUpstreamsOutOfUse(t *testing.T) {
 	r := setup(t, guarded, true)
 	var c ChangeReport

@@ -118,6 +118,8 @@ func TestEveryStageHasWords(t *testing.T) {
 		{admit.StageDeadline, "the caller's deadline", 1000, 30000, "1s of the 30s that it has are over"},
 		{admit.StageQueue, "the predicted wait", 10, 0, "the predicted wait is 10ms"},
 		{admit.StageRequests, "", 0, 0, "nothing to measure"},
+		{admit.StageLate, "the caller's deadline", 1548, 2998, "it has waited 1.548s of 2.998s, the caller's deadline, and would not end in time"},
+		{admit.StageEvicted, "the place in a full queue", 900, 3000, "it lost the place in a full queue to one that goes first, after 900ms of the 3s that it has"},
 	} {
 		if got := found(tt.stage, tt.limit, tt.figure, tt.bound); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)

@@ -162,6 +162,31 @@ func (s *Surface) revokeKey(w http.ResponseWriter, r *http.Request, who identity
 	})
 }
 
+// stayEnded says whether a change would bring back a key that has ended: whoever
+// revoked one does not expect that taking back other changes lets it in again.
+func stayEnded(old, next *config.Config, now time.Time) error {
+	ended := map[string]bool{}
+	for i := range old.Tenants {
+		for j := range old.Tenants[i].Keys {
+			if k := &old.Tenants[i].Keys[j]; k.Ended(now) {
+				ended[k.Hash] = true
+			}
+		}
+	}
+	for i := range next.Tenants {
+		t := &next.Tenants[i]
+		for j := range t.Keys {
+			if k := &t.Keys[j]; ended[k.Hash] && !k.Ended(now) {
+				return &problem{
+					status: http.StatusConflict, place: keyPath(t.Name, k.Name), detail: "the key has ended, and cannot be brought back",
+					remedy: "make a new one with POST /admin/v1/tenants/NAME/keys; take back other changes of the tenant one by one, or take the key out of the file before",
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // changeKeys does something with the keys of a tenant while nobody else changes
 // anything.
 func (s *Surface) changeKeys(w http.ResponseWriter, r *http.Request, do func(*Settings, string, *config.Tenant) (*KeyChange, error)) error {

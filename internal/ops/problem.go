@@ -39,7 +39,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &large):
-		return &problem{status: http.StatusRequestEntityTooLarge, detail: "the body is larger than " + strconv.FormatInt(large.Limit, 10) + " bytes"}
+		return &problem{status: http.StatusRequestEntityTooLarge, detail: "the body is larger than " + strconv.FormatInt(large.Limit, 10) + " bytes", remedy: "send a smaller one"}
 	}
 	return &problem{status: http.StatusInternalServerError, detail: err.Error()}
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,13 +162,38 @@ func (s *Settings) loadLocked() (*config.Config, error) {
 		switch whole, err := s.overlay.Apply(s.options.Name, file, s.options.Env); {
 		case err != nil:
 			s.aside = err.Error()
-			s.options.Log.Error("the changes beside the file do not fit it any more: the file alone counts, and they are kept; correct the file, or take back what is named", "error", s.aside)
+			c = s.endedLocked(c, s.overlay)
+			s.options.Log.Error("the changes beside the file do not fit it any more: the file alone counts, with the ends of keys, and they are kept; correct the file, or take back what is named", "error", s.aside)
 		default:
 			c = whole
 		}
 	}
 	s.versionLocked()
 	return c, nil
+}
+
+// endedLocked is the file, which makes c, with those changes that end keys and fit
+// it: a key that was revoked must not be let in again because something else
+// does not fit.
+func (s *Settings) endedLocked(c *config.Config, changes config.Overlay) *config.Config {
+	ends := changes.Endings()
+	for len(ends) > 0 {
+		ended, err := ends.Apply(s.options.Name, s.file, s.options.Env)
+		if err == nil {
+			return ended
+		}
+		before := len(ends)
+		var faults config.Problems
+		errors.As(err, &faults)
+		for i := range faults {
+			maps.DeleteFunc(ends, func(path string, _ jsontext.Value) bool { return strings.HasPrefix(path, faults[i].Path) })
+		}
+		if len(ends) == before {
+			s.options.Log.Error("keys that were ended by changes are valid again; take them out of the file", "error", err.Error())
+			return c
+		}
+	}
+	return c
 }
 
 // openLocked finds what was changed before, once: the directory does not change
@@ -235,11 +261,13 @@ func (s *Settings) Reload(who string) (ChangeReport, error) {
 	}
 	e := s.entryLocked(KindReload, who, "")
 	if s.aside != "" {
-		e.Warnings = append(e.Warnings, "the changes beside the file do not fit it and do not count: "+s.aside)
+		e.Warnings = append(e.Warnings, asideWarning+s.aside)
 	}
 	s.recordLocked(e)
 	return e.ChangeReport, nil
 }
+
+const asideWarning = "the changes beside the file do not fit it and do not count, but for the ends of keys: "
 
 // snap is what a failed step puts back.
 type snap struct {

@@ -96,7 +96,7 @@ func TestWhatIfFaults(t *testing.T) {
 		"no such setting":   {`{"set":{"models.chat.queue.totl":7}}`, "models.chat.queue.totl", 422},
 		"a wrong value":     {`{"set":{"models.chat.queue.total":-7}}`, "models.chat.queue.total", 422},
 		"of a wrong kind":   {`{"set":{"models.chat.queue.total":"many"}}`, "models.chat.queue.total", 422},
-		"a model of nobody": {`{"set":{"models.other.queue.total":7}}`, "models.other", 422},
+		"a model of nobody": {`{"set":{"models.other.queue.total":7}}`, "models.other.queue.total", 422},
 	} {
 		w := r.whatIf(tt.body)
 		var p Problem

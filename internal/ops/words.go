@@ -61,6 +61,10 @@ func found(s admit.Stage, limit string, figure, bound int64) string {
 		show = dollars
 	case s == admit.StageDeadline:
 		return fmt.Sprintf("%s of the %s that it has are over", seconds(figure), seconds(bound))
+	case s == admit.StageLate:
+		return fmt.Sprintf("it has waited %s of %s, %s, and would not end in time", seconds(figure), seconds(bound), limit)
+	case s == admit.StageEvicted:
+		return fmt.Sprintf("it lost %s to one that goes first, after %s of the %s that it has", limit, seconds(figure), seconds(bound))
 	case limit == "the predicted wait" && s == admit.StageQueue:
 		return "the predicted wait is " + seconds(figure)
 	case limit == "the predicted wait":

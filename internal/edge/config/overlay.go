@@ -36,12 +36,22 @@ func (o Overlay) With(set Overlay) (next Overlay, missing []string, err error) {
 	var problems Problems
 	spelled := map[string]string{}
 	for _, path := range slices.Sorted(maps.Keys(set)) {
-		l, err := locate(path)
-		if err == nil {
-			err = l.changeable()
+		if _, known := o[path]; known && isNull(set[path]) {
+			// It may be a setting that this version does not know any more.
+			if _, err := locate(path); err != nil {
+				delete(next, path)
+				continue
+			}
 		}
-		if err == nil && !isNull(set[path]) {
-			_, err = nodeOf(set[path])
+		l, err := locate(path)
+		switch {
+		case err != nil:
+		case isNull(set[path]):
+			err = l.takenBack()
+		default:
+			if err = l.changeable(); err == nil {
+				_, err = nodeOf(set[path])
+			}
 		}
 		if err != nil {
 			problems = append(problems, changeProblem(path, err))
@@ -74,6 +84,17 @@ func (o Overlay) With(set Overlay) (next Overlay, missing []string, err error) {
 		return nil, nil, problems
 	}
 	return next, missing, nil
+}
+
+// Endings are the changes that say when a key ends, and nothing else.
+func (o Overlay) Endings() Overlay {
+	ends := Overlay{}
+	for path, v := range o {
+		if l, err := locate(path); err == nil && l.pattern == "tenants[].keys[].until" && !isNull(v) {
+			ends[path] = v
+		}
+	}
+	return ends
 }
 
 func isNull(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
@@ -113,6 +134,9 @@ func (o Overlay) grafts(base *Config) (*graft, Problems) {
 		l, err := locate(path)
 		if err == nil {
 			err = l.changeable()
+		}
+		if err == nil {
+			err = l.noModel(base)
 		}
 		if err == nil {
 			err = root.add(&l, o[path])

@@ -117,7 +117,8 @@ func TestFaultsOfChanges(t *testing.T) {
 		{"models.chat.queue.total.x", `1`, "is one value"},
 		{"models.chat.queue.total", `5`, "f.yaml:4:"}, // per_tenant stands in the file
 		{"models.chat.queue", `{"low":"2s"}`, "changes: models.chat.queue.low: needs high too"},
-		{"models.nobody.queue.total", `1`, "deployments"},
+		{"models.nobody.queue.total", `1`, "changes: models.nobody.queue.total: there is no model of this name"},
+		{"models.chatt.queue.total", `1`, `did you mean "chat"?; to add one, change the file`},
 		{"models.chat.deployments[gpo].weight", `1`, `changes: models.chat.deployments[gpo]: there is none of this name; did you mean "gpu"?`},
 		{"models.chat.deployments.gpu.weight", `1`, "write the name of the one that is meant in brackets"},
 		{"tenants[shoop].limits.rpm", `1`, `changes: tenants[shoop]: there is none of this name; did you mean "shop"?; to add one`},
@@ -210,6 +211,19 @@ func TestWith(t *testing.T) {
 	step("", `{"models.chat.queue":{"total":2},"models.chat.queue.low":"1s"}`, "models.chat.queue.total", "null")
 	step("models.chat.queue.total tenants[x]", `{"models.chat.queue":{"total":2},"models.chat.queue.low":"1s"}`, "models.chat.queue.total", "null", "tenants[x]", "null")
 	step("", `{}`, "models.chat.queue", "null")
+
+	// What is set only in parts is taken back as a whole, too.
+	step("", `{"models.chat.deployments[gone].concurrency":1,"models.chat.deployments[gone].weight":2}`, "models.chat.deployments[gone].concurrency", "1", "models.chat.deployments[gone].weight", "2")
+	step("", `{}`, "models.chat.deployments[gone]", "null")
+	step("", `{"models.chat.queue.total":1}`, "models.chat.queue.total", "1")
+	step("", `{}`, "models", "null")
+	if _, _, err := o.With(set("tenants", "null")); err == nil {
+		t.Error("every key that was made would end")
+	}
+
+	// So is what an older version knew, and this one does not.
+	o["models.chat.queue.old"] = jsontext.Value("1")
+	step("", `{}`, "models.chat.queue.old", "null")
 	if _, _, err := o.With(set("log.level", `"info"`, "log[level]", `"info"`)); err == nil {
 		t.Error("no such setting")
 	}

@@ -3,7 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -219,6 +221,34 @@ func (l *location) changeable() error {
 		return errors.New("a name cannot be changed while running: change it in the file")
 	}
 	return nil
+}
+
+// takenBack says whether changes at a path and below it can be taken back. They
+// can where that is set only in parts, too; but not for all tenants at once, as
+// that would end every key that was made beside the file.
+func (l *location) takenBack() error {
+	for pattern := range fixed {
+		if pattern != l.pattern && within(pattern, l.pattern) {
+			return nil
+		}
+	}
+	return l.changeable()
+}
+
+// noModel says that a path is of a model that is not there: models are for the
+// file alone to add.
+func (l *location) noModel(c *Config) error {
+	if !within(l.pattern, "models.*") {
+		return nil
+	}
+	steps, err := parsePath(l.path)
+	if err != nil {
+		return err
+	}
+	if _, ok := c.Models[steps[1].name]; ok {
+		return nil
+	}
+	return fmt.Errorf("there is no model of this name%s; to add one, change the file", nearest(steps[1].name, slices.Sorted(maps.Keys(c.Models))))
 }
 
 // within says that a path is another, or below it.
