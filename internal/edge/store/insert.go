@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"database/sql/driver"
 	"fmt"
 	"strings"
 )
@@ -43,67 +43,87 @@ func insertValues(rows int) string {
 	return fmt.Sprintf(insertInto, strings.Join(columns, ", "), "VALUES "+strings.Repeat(row+", ", rows-1)+row)
 }
 
-// sqliteInserter is for a database in the process: a call for a few rows. It
-// keeps its statements, so that few rows at a time do not pay for reading them.
-// It is for one goroutine.
-type sqliteInserter struct{ several, one *sql.Stmt }
+// sqliteInserter is for a database in the process: a call of the driver for a
+// few rows. It keeps the values, and is for one goroutine.
+type sqliteInserter struct{ values []driver.NamedValue }
 
 func (s *sqliteInserter) insert(ctx context.Context, db *sql.DB, rows []Row) (added int64, err error) {
-	if err := errors.Join(prepare(ctx, db, &s.several, insertSeveral), prepare(ctx, db, &s.one, insertOne)); err != nil {
+	conn, err := db.Conn(ctx)
+	if err != nil {
 		return 0, err
 	}
-	tx, err := db.BeginTx(ctx, nil)
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer tx.Rollback()
-	args := make([]any, severalRows*len(columns))
-	several, one := tx.StmtContext(ctx, s.several), tx.StmtContext(ctx, s.one)
-	for len(rows) > 0 {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		insert, n := several, severalRows
-		if len(rows) < n {
-			insert, n = one, 1
-		}
-		for i := range n {
-			bind(args[i*len(columns):], &rows[i])
-		}
-		// The driver starts a goroutine for each call that may be cancelled. This
-		// one waits for nothing: the lock was taken when the transaction began.
-		result, err := insert.ExecContext(context.WithoutCancel(ctx), args[:n*len(columns)]...)
-		if err != nil {
-			return 0, err
-		}
-		inserted, err := result.RowsAffected()
-		if err != nil {
-			return 0, err
-		}
-		added += inserted
-		rows = rows[n:]
+	err = conn.Raw(func(c any) (err error) {
+		added, err = s.each(ctx, c.(driver.Conn), rows)
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
 	return added, tx.Commit()
 }
 
-func prepare(ctx context.Context, db *sql.DB, into **sql.Stmt, text string) (err error) {
-	if *into == nil {
-		*into, err = db.PrepareContext(ctx, text)
+// each inserts rows within a transaction. It holds the connection, so that the
+// transaction does not end meanwhile.
+func (s *sqliteInserter) each(ctx context.Context, c driver.Conn, rows []Row) (added int64, err error) {
+	if s.values == nil {
+		s.values = make([]driver.NamedValue, severalRows*len(columns))
+		for i := range s.values {
+			s.values[i].Ordinal = i + 1
+		}
 	}
-	return err
+	for _, by := range []struct {
+		text string
+		rows int
+	}{{insertSeveral, severalRows}, {insertOne, 1}} {
+		if len(rows) < by.rows {
+			continue
+		}
+		statement, err := c.Prepare(by.text)
+		if err != nil {
+			return 0, err
+		}
+		defer statement.Close()
+		insert := statement.(driver.StmtExecContext)
+		for ; len(rows) >= by.rows; rows = rows[by.rows:] {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			for i := range by.rows {
+				bind(s.values[i*len(columns):], &rows[i])
+			}
+			// The driver starts a goroutine for each call that may be cancelled. This
+			// one waits for nothing: the lock was taken when the transaction began.
+			result, err := insert.ExecContext(context.Background(), s.values[:by.rows*len(columns)])
+			if err != nil {
+				return 0, err
+			}
+			n, err := result.RowsAffected()
+			if err != nil {
+				return 0, err
+			}
+			added += n
+		}
+	}
+	return added, nil
 }
 
 // bind sets the values of a row. What is there from a row before and is the same
 // is left, as to put it into an interface again takes memory.
-func bind(args []any, r *Row) {
+func bind(into []driver.NamedValue, r *Row) {
 	for i, text := range r.texts() {
-		if args[i] != any(*text) {
-			args[i] = *text
+		if into[i].Value != any(*text) {
+			into[i].Value = *text
 		}
 	}
 	for i, n := range values(r) {
-		if args[numTexts+i] = nil; n != nil {
-			args[numTexts+i] = *n
+		if into[numTexts+i].Value = nil; n != nil {
+			into[numTexts+i].Value = *n
 		}
 	}
 }
