@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/spillway-llm/spillway/internal/edge/wire"
 )
@@ -11,7 +12,7 @@ import (
 // limit and no place in any queue.
 func (g *Gateway) countTokens(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{g: g, state: g.state.Load(), surface: surface{r.URL.Path, wire.CountTokens}, w: w, rc: http.NewResponseController(w), r: r}
-	x.record.ID = requestID()
+	x.record.ID = requestID(time.Now())
 	w.Header().Set(x.surface.wire.RequestIDHeader(), x.record.ID)
 	x.intent = wire.ReadIntent(r.Header)
 	fail := func(e *wire.Error) {
@@ -43,6 +44,6 @@ func (g *Gateway) countTokens(w http.ResponseWriter, r *http.Request) {
 // none is kept after it was answered.
 func notKept(w http.ResponseWriter, r *http.Request) {
 	e := wire.CodeResponseNotFound.Of("response_id", "responses are not kept here after they were answered; there is none to "+map[bool]string{true: "get", false: "change"}[r.Method == http.MethodGet])
-	e.Surface, e.RequestID = wire.Responses, requestID()
+	e.Surface, e.RequestID = wire.Responses, requestID(time.Now())
 	e.Write(w)
 }

@@ -87,7 +87,7 @@ func (g *Gateway) model(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("model")
 	if _, ok := s.config.Pool(name); !ok {
 		e := unknownModel(name)
-		e.RequestID, e.Surface = requestID(), surfaceOf(r)
+		e.RequestID, e.Surface = requestID(time.Now()), surfaceOf(r)
 		e.Write(w)
 		return
 	}
@@ -103,7 +103,7 @@ func (g *Gateway) known(w http.ResponseWriter, r *http.Request, s *state) bool {
 		return true
 	}
 	e := wrongKey()
-	e.RequestID, e.Surface = requestID(), surfaceOf(r)
+	e.RequestID, e.Surface = requestID(time.Now()), surfaceOf(r)
 	e.Write(w)
 	return false
 }

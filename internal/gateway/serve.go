@@ -3,8 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -100,7 +98,8 @@ type exchange struct {
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s surface) {
 	x := &exchange{g: g, state: g.state.Load(), surface: s, w: w, rc: http.NewResponseController(w), r: r}
 	record := &x.record // field by field: a literal would be half a kilobyte of the stack of each stream
-	record.ID, record.Arrived = requestID(), time.Now()
+	record.Arrived = time.Now()
+	record.ID = requestID(record.Arrived)
 	x.joinTrace()
 	record.Path, record.Surface, record.ClientIP, record.Depth, record.Priced = r.URL.Path, "openai", clientIP(r), -1, true
 	if s.wire.Anthropic() {
@@ -334,14 +333,6 @@ func (x *exchange) put(p []byte) error {
 	return err
 }
 
-const requestPrefix = "req_"
-
-func requestID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	return requestPrefix + hex.EncodeToString(b[:])
-}
-
 func clientIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -358,7 +349,7 @@ func wrongMethod(allow string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
 		e := wire.CodeMethod.New(fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allow, r.Method))
-		e.Surface, e.RequestID = surfaceOf(r), requestID()
+		e.Surface, e.RequestID = surfaceOf(r), requestID(time.Now())
 		e.Write(w)
 		io.Copy(io.Discard, io.LimitReader(r.Body, 1<<16))
 	}
@@ -366,7 +357,7 @@ func wrongMethod(allow string) http.HandlerFunc {
 
 func notFound(w http.ResponseWriter, r *http.Request) {
 	e := wire.CodeUnknownURL.New(fmt.Sprintf("unknown path %s; there are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/messages and /v1/models", r.URL.Path))
-	e.Surface, e.RequestID = surfaceOf(r), requestID()
+	e.Surface, e.RequestID = surfaceOf(r), requestID(time.Now())
 	e.Write(w)
 }
 

@@ -1,10 +1,16 @@
 package store
 
 import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // What a request pays for its row, with the database up and down. While it is
@@ -38,22 +44,48 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// How fast a full spool goes into the database.
+// What rows cost on their way into the database, in processor time of the
+// process: with IDs in order of time, as requests have them, and without, as
+// each then goes to another page of the index.
 func BenchmarkWrite(b *testing.B) {
-	for _, backend := range []string{"SQLite", "PostgreSQL"} {
-		b.Run(backend, func(b *testing.B) {
+	ids := map[string]func(n [16]byte, i int) string{
+		"ordered": func(n [16]byte, i int) string {
+			binary.BigEndian.PutUint64(n[:], uint64(t0.UnixMicro()+int64(i)*100)<<8)
+			return "req_" + hex.EncodeToString(n[:])
+		},
+		"random": func(n [16]byte, _ int) string { return "req_" + hex.EncodeToString(n[:]) },
+	}
+	for _, name := range []string{"SQLite/ordered", "SQLite/random", "PostgreSQL/ordered", "PostgreSQL/random"} {
+		b.Run(name, func(b *testing.B) {
+			backend, order, _ := strings.Cut(name, "/")
 			o := Options{Directory: b.TempDir(), Spool: 64 << 30}
 			if backend == "PostgreSQL" {
 				o.Postgres = postgresServer(b).database(b)
 			}
 			l := open(b, o)
 			flush(b, l)
+			rnd := rand.NewChaCha8([32]byte{})
 			b.ReportAllocs()
 			b.ResetTimer()
+			before := processorTime(b)
 			for i := range b.N {
-				add(b, l, row(i))
+				var n [16]byte
+				rnd.Read(n[:])
+				r := row(i)
+				r.ID = ids[order](n, i)
+				add(b, l, r)
 			}
 			flush(b, l)
+			b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
 		})
 	}
+}
+
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -44,7 +43,7 @@ func openSQLite(path string, readOnly bool) (*database, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(4)
-	return &database{DB: db, name: path, file: path, dialect: goose.DialectSQLite3, insert: insertEach}, nil
+	return &database{DB: db, name: path, file: path, dialect: goose.DialectSQLite3, insert: new(sqliteInserter).insert}, nil
 }
 
 // openPostgres does not connect yet. Its errors do not repeat the DSN, which
@@ -88,104 +87,4 @@ func (d *database) migrate(ctx context.Context) error {
 		return fmt.Errorf("bring the tables up to date: %w", err)
 	}
 	return nil
-}
-
-// columns are those of the texts and then of the numbers of a row, without
-// priced: a cost that is not known is NULL.
-var columns = []string{
-	"id", "tenant", "api_key", "end_user", "session", "surface", "model_asked", "model_used", "model_upstream", "deployment", "class", "decision", "rung", "outcome",
-	"at", "status", "attempts", "input", "output", "cached", "cache_write", "reasoning", "cost", "estimated", "queued", "service", "total",
-}
-
-const insertInto = "INSERT INTO spillway_usage (%s) %s ON CONFLICT (id) DO NOTHING"
-
-// values are those of the number columns.
-func values(r *Row) (v [numNumbers - 1]*int64) {
-	const cost, priced = 8, 9
-	n := r.numbers()
-	for i := range n {
-		switch {
-		case i == cost && n[priced] == 0, i == priced:
-		case i < priced:
-			v[i] = &n[i]
-		default:
-			v[i-1] = &n[i]
-		}
-	}
-	return v
-}
-
-var insertOne = fmt.Sprintf(insertInto, strings.Join(columns, ", "), "VALUES ("+strings.Repeat("?, ", len(columns)-1)+"?)")
-
-// insertEach is for a database in the process: a call for each row.
-func insertEach(ctx context.Context, db *sql.DB, rows []Row) (added int64, err error) {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer tx.Rollback()
-	insert, err := tx.PrepareContext(ctx, insertOne)
-	if err != nil {
-		return 0, err
-	}
-	defer insert.Close()
-	args := make([]any, len(columns))
-	for i := range rows {
-		for j, text := range rows[i].texts() {
-			args[j] = *text
-		}
-		for j, n := range values(&rows[i]) {
-			if args[numTexts+j] = nil; n != nil {
-				args[numTexts+j] = *n
-			}
-		}
-		result, err := insert.ExecContext(ctx, args...)
-		if err != nil {
-			return 0, err
-		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return 0, err
-		}
-		added += n
-	}
-	return added, tx.Commit()
-}
-
-var insertAll = func() string {
-	var types []string
-	for i := range columns {
-		of := "bigint"
-		if i < numTexts {
-			of = "text"
-		}
-		types = append(types, fmt.Sprintf("$%d::%s[]", i+1, of))
-	}
-	return fmt.Sprintf(insertInto, strings.Join(columns, ", "), "SELECT * FROM unnest("+strings.Join(types, ", ")+")")
-}()
-
-// insertArrays is for a database behind a network: one call for all rows.
-func insertArrays(ctx context.Context, db *sql.DB, rows []Row) (int64, error) {
-	var texts [numTexts][]string
-	var numbers [numNumbers - 1][]*int64
-	for i := range rows {
-		for j, text := range rows[i].texts() {
-			texts[j] = append(texts[j], *text)
-		}
-		for j, n := range values(&rows[i]) {
-			numbers[j] = append(numbers[j], n)
-		}
-	}
-	var args []any
-	for _, column := range texts {
-		args = append(args, column)
-	}
-	for _, column := range numbers {
-		args = append(args, column)
-	}
-	result, err := db.ExecContext(ctx, insertAll, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
 }

@@ -64,7 +64,7 @@ var sent = []headerRow{
 
 // answered are the headers of answers. Nothing else of an upstream's is passed on.
 var answered = []headerRow{
-	{[]string{"X-Request-Id"}, "all but messages", "Names the request in the log, in traces and for `spillway explain`.", "`req_` and 32 hexadecimal digits", "req_1f3a4bf0f04cc46aa10ce388aa88947e", false},
+	{[]string{"X-Request-Id"}, "all but messages", "Names the request in the log, in traces and for `spillway explain`.", "`req_` and 32 hexadecimal digits, which begin with the time", "req_1f3a4bf0f04cc46aa10ce388aa88947e", false},
 	{[]string{"Request-Id"}, "messages", "The same.", "the same", "req_1f3a4bf0f04cc46aa10ce388aa88947e", false},
 	{[]string{HeaderDecision}, "", "What was decided.", "`run`, `queue`, `degrade`, `recall`, `reject`", "queue", false},
 	{[]string{HeaderEstimatedWait}, "", "The wait that was predicted on arrival.", "milliseconds, 0 and above", "1250", false},
