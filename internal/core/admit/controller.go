@@ -312,7 +312,8 @@ func (c *Controller) Tick(now time.Time) []Decision {
 			k.lane.book(k)
 			continue
 		}
-		if !c.lessen(now, k, StageLate, nil) {
+		hold := func(q *Request, set Rungs) bool { return c.hold(now, k, q, set) }
+		if !c.lessen(now, k, StageLate, hold) {
 			c.drop(now, k, StageLate)
 		}
 	}

@@ -38,9 +38,9 @@ func (c *Controller) bends(now time.Time, k *call) bool {
 
 // lessen looks for the first cheaper form in which a waiting call that has lost
 // its place can still be in time, and is true if there is one. It goes down the
-// ladder from where the call is. own tries a form that its own pool serves, where
-// it has a slot there; another pool must run it now, or queue it in time. why is
-// what it would else be refused for.
+// ladder from where the call is. own tries a form that its own pool serves; another
+// pool must run it now, or queue it in time. why is what it would else be refused
+// for.
 func (c *Controller) lessen(now time.Time, k *call, why Stage, own func(q *Request, set Rungs) bool) bool {
 	if !c.bends(now, k) {
 		return false
@@ -81,6 +81,20 @@ func (c *Controller) shrink(now time.Time, k *call, d *deployment, q *Request, s
 		m.tokens.Shrink(now, &k.tokens, k.size())
 	}
 	k.why = StageLate
+	return true
+}
+
+// hold lets a call wait on that is too late as it is, but not in a cheaper form.
+// It stays what it is until its turn comes, and is the first of its lane.
+func (c *Controller) hold(now time.Time, k *call, q *Request, set Rungs) bool {
+	est, _ := k.as(q.Input, q.MaxOutput, set)
+	until := earlier(c.latest(now, k.lane, est, k.stream, k.observed, k.deadline), k.queued.Add(c.policy.Classes[k.lane.class].MaxWait))
+	if !now.Before(until) {
+		return false
+	}
+	k.lane.unbook(k)
+	c.expiry.Move(&k.item, until, latest(k.item.Due, now))
+	k.lane.book(k)
 	return true
 }
 
