@@ -140,7 +140,7 @@ func (c *Controller) move(now time.Time, k *call, q *Request, set Rungs, why Sta
 	if p.verdict == Reject || p.tenant != k.tenant() {
 		return false
 	}
-	if p.verdict == Run && !now.Add(p.pool.service.Need(p.est, k.stream, 50)).Before(k.deadline) {
+	if p.verdict == Run && now.Add(p.pool.service.Need(p.est, k.stream, 50)).After(k.deadline) {
 		return false
 	}
 	if p.verdict == Queue && !now.Add(p.promise).Before(k.queued.Add(c.policy.Classes[k.lane.class].MaxWait)) {
