@@ -73,7 +73,7 @@ func TestExplain(t *testing.T) {
 // A caller chose the name of the model, a provider the words of an error: neither
 // does anything to the terminal of whoever asks, and neither adds a line.
 func TestExplainIsOnlySeen(t *testing.T) {
-	const evil = "\x1b[2J\x1b]0;owned\a\r\n‮Now it runs."
+	const evil = "\x1b[2J\x1b]0;owned\a\r\n\u202eNow it runs."
 	e := &ops.Explanation{
 		Tenant: evil, Model: evil, Class: evil, Refused: &time.Time{}, Was: &ops.Verdict{Words: evil},
 		Stages: []ops.Stage{{Stage: evil, Asks: evil, Found: evil, Model: evil}}, Now: ops.Verdict{Words: evil},

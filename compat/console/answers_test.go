@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,11 +40,15 @@ type desk struct {
 	real    http.Handler
 	url     string
 	mu      sync.Mutex
-	live    bool             // the stream and the snapshot answer
-	missing map[string]bool  // paths that this gateway does not have
-	drained map[string]bool  // upstreams
-	changes []map[string]any // newest first
-	posted  []map[string]any // bodies of POST changes and whatif
+	live    bool              // the stream and the snapshot answer
+	missing map[string]bool   // paths that this gateway does not have
+	use     map[string]string // of upstreams that were turned
+	keys    []map[string]any  // that were made, rotated or revoked; their tenants' others are as ever
+	bodies  []string          // of what was asked about keys and tenants
+	demoted bool              // nobody is an admin any more
+	file    bool              // admin.changes: file
+	changes []map[string]any  // newest first
+	posted  []map[string]any  // bodies of POST changes and whatif
 }
 
 func openDesk(t *testing.T, c canned) *desk {
@@ -61,7 +66,7 @@ ledger: {enabled: false}
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Close)
-	d := &desk{t: t, canned: c, real: ops.New(g, ops.Options{Loopback: true, Log: slog.New(slog.DiscardHandler)}), live: true, missing: map[string]bool{}, drained: map[string]bool{}}
+	d := &desk{t: t, canned: c, real: ops.New(g, ops.Options{Loopback: true, Log: slog.New(slog.DiscardHandler)}), live: true, missing: map[string]bool{}, use: map[string]string{}}
 	d.changes = []map[string]any{{
 		"id": "chg_1", "version": "v2", "at": time.Now().Add(-90 * time.Second), "who": "eve", "kind": "change", "why": "batch filled the queue",
 		"set": map[string]any{"models.chat.queue.total": 200}, "before": map[string]any{"models.chat.queue.total": 400}, "after": map[string]any{"models.chat.queue.total": 200}, "warnings": []string{},
@@ -79,6 +84,9 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, ok := d.routes()[r.Method+" "+path]
 	if name, one := strings.CutPrefix(path, "upstreams/"); one && r.Method == http.MethodPost {
 		answer, ok = func(w http.ResponseWriter, r *http.Request, role string) { d.turnUpstream(w, r, role, name) }, true
+	}
+	if strings.HasPrefix(path, "tenants/") {
+		answer, ok = d.turnKeys, true
 	}
 	if id, back := strings.CutSuffix(path, "/revert"); back && r.Method == http.MethodPost {
 		answer, ok = func(w http.ResponseWriter, r *http.Request, role string) {
@@ -108,6 +116,9 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		var name struct{ Role string }
 		json.Unmarshal(who.Body.Bytes(), &name)
+		if d.demote() {
+			name.Role = "viewer"
+		}
 		answer(w, r, name.Role)
 	}
 }
@@ -141,7 +152,11 @@ func (d *desk) routes() map[string]func(http.ResponseWriter, *http.Request, stri
 			send(w, map[string]any{"changes": d.changes})
 		},
 		"POST changes": d.change,
-		"POST whatif":  d.whatIf,
+		"POST reload":  d.reload,
+		"GET tenants": func(w http.ResponseWriter, _ *http.Request, _ string) {
+			send(w, map[string]any{"tenants": d.tenants()})
+		},
+		"POST whatif": d.whatIf,
 	}
 }
 
@@ -160,12 +175,15 @@ func (d *desk) picture() map[string]any {
 	defer d.mu.Unlock()
 	for _, u := range p["upstreams"].([]any) {
 		u := u.(map[string]any)
-		u["state"] = "enabled"
-		if d.drained[u["name"].(string)] {
-			u["state"] = "drained"
-		}
+		u["state"] = cmp.Or(d.use[u["name"].(string)], "enabled")
 	}
 	return p
+}
+
+func (d *desk) demote() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.demoted
 }
 
 func (d *desk) alive() bool {

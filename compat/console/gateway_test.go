@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,10 +70,9 @@ func program(t *testing.T, ready func(line string) bool, args ...string) (line s
 	return line
 }
 
-// The page before a real gateway with ten times the load that it can serve: it
-// says what is wrong and whose it is, a refusal is explained, and a setting changed.
-func TestGateway(t *testing.T) {
-	b := page(t, light)
+// serve starts a simulated model server and a gateway before it, with two tenants.
+func serve(t *testing.T) (listen, operators string) {
+	t.Helper()
 	said := program(t, func(line string) bool { return strings.Contains(line, "simulated model server") }, "mock", "--listen=127.0.0.1:0", "--base=400ms", "--per-output=1ms")
 	_, rest, _ := strings.Cut(said, "http://")
 	upstream, _, _ := strings.Cut(rest, "/")
@@ -96,10 +97,18 @@ tenants:
 	if err := json.Unmarshal([]byte(said), &at); err != nil {
 		t.Fatalf("%s: %v", said, err)
 	}
-	program(t, nil, "load", "--target", "http://"+at.Listen+"/v1", "--rate=80", "--duration=60s", "--deadline=2s", "--retries=0", "--csv="+filepath.Join(t.TempDir(), "load.csv"),
+	return at.Listen, at.Ops
+}
+
+// The page before a real gateway with ten times the load that it can serve: it
+// says what is wrong and whose it is, a refusal is explained, and a setting changed.
+func TestGateway(t *testing.T) {
+	b := page(t, light)
+	listen, operators := serve(t)
+	program(t, nil, "load", "--target", "http://"+listen+"/v1", "--rate=80", "--duration=60s", "--deadline=2s", "--retries=0", "--csv="+filepath.Join(t.TempDir(), "load.csv"),
 		"--tenant=name=shop,key="+shopKey+",share=0.95", "--tenant=name=lab,key="+labKey+",share=0.05")
 
-	b.logIn("http://"+at.Ops, viewerToken)
+	b.logIn("http://"+operators, viewerToken)
 	b.shows("max, viewer")
 	b.shows("● live")
 	b.shows("of requests are refused")
@@ -120,7 +129,7 @@ tenants:
 		}
 	}
 	b.press("Log out")
-	b.logIn("http://"+at.Ops, adminToken)
+	b.logIn("http://"+operators, adminToken)
 	b.shows("eve, admin")
 	eval[any](b, "location.hash = '#/settings?q=models.chat.queue.total'")
 	b.tryTotal("7")
@@ -136,5 +145,84 @@ tenants:
 	b.press("Drain… ")
 	b.press("Yes, drain")
 	b.shows("is drained: it gets no new calls.")
+	b.quiet()
+}
+
+// A key made on the page lets a program in, and revoked there it does not.
+func TestGatewayKeys(t *testing.T) {
+	b := page(t, light)
+	listen, operators := serve(t)
+	chat := func(key string) int {
+		t.Helper()
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+listen+"/v1/chat/completions", strings.NewReader(`{"model": "chat", "max_tokens": 4, "messages": [{"role": "user", "content": "hello"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Authorization", "Bearer "+key)
+		q.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultTransport.RoundTrip(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	b.logIn("http://"+operators, adminToken)
+	eval[any](b, "location.hash = '#/keys'")
+	b.shows("2 tenants with 2 keys")
+
+	b.press("New key…")
+	b.until("a tenant can be chosen", "document.querySelector('dialog[open] select') !== null")
+	eval[any](b, "document.querySelector('dialog[open] select').value = 'lab'")
+	b.write("dialog[open] [name=name]", "night")
+	b.write("dialog[open] [name=why]", "runs of the night")
+	b.press("Make the key")
+	made := b.shown()
+	if code := chat(made); code != http.StatusOK {
+		t.Errorf("a call with the new key: %d", code)
+	}
+	b.press("Look again")
+	b.until("its use is listed", "[...document.querySelectorAll('#keys-table tr')].some((r) => r.innerText.includes('night') && !r.innerText.includes('not used'))")
+
+	b.press("Rotate… night of lab")
+	b.until("it is asked", "document.querySelector('dialog[open] [name=grace]') !== null")
+	b.press("Make a new key in its place")
+	b.shows("The old one, night, goes on until")
+	rotated := b.shown()
+	if rotated == made {
+		t.Error("rotated, the key is the same")
+	}
+	for _, key := range []string{made, rotated} {
+		if code := chat(key); code != http.StatusOK {
+			t.Errorf("a call while both keys count: %d", code)
+		}
+	}
+
+	b.press("Revoke… night of lab")
+	b.press("Yes, end it now")
+	b.shows("The key night of lab has ended.")
+	if code := chat(made); code != http.StatusUnauthorized {
+		t.Errorf("a call with the revoked key: %d", code)
+	}
+	if code := chat(rotated); code != http.StatusOK {
+		t.Errorf("a call with the one in its place: %d", code)
+	}
+
+	b.press("New tenant…")
+	b.write("dialog[open] [name=name]", "team/new")
+	b.press("Make the tenant and its key")
+	b.shows("3 tenants with 5 keys")
+	if code := chat(b.shown()); code != http.StatusOK {
+		t.Errorf("a call of the new tenant: %d", code)
+	}
+
+	eval[any](b, "location.hash = '#/changes'")
+	b.shows("runs of the night")
+	for _, key := range []string{made, rotated} {
+		b.keepsNot(key, true)
+	}
+	b.press("Read the file again")
+	b.shows("It was read: no setting differs from before.")
 	b.quiet()
 }

@@ -45,7 +45,11 @@ func (d *desk) settings() map[string]any {
 			}
 		}
 	}
-	return map[string]any{"version": fmt.Sprintf("v%d", len(d.changes)+1), "changes": "durable", "settings": list}
+	changes := "durable"
+	if d.file {
+		changes = "file"
+	}
+	return map[string]any{"version": fmt.Sprintf("v%d", len(d.changes)+1), "changes": changes, "settings": list}
 }
 
 func (d *desk) change(w http.ResponseWriter, r *http.Request, role string) {
@@ -88,16 +92,18 @@ func (d *desk) revert(w http.ResponseWriter, role, id string) {
 	}
 }
 
+var uses = map[string]string{"drain": "drained", "disable": "disabled", "enable": "enabled"}
+
 func (d *desk) turnUpstream(w http.ResponseWriter, r *http.Request, role, name string) {
 	var wish struct{ Action string }
 	switch err := json.NewDecoder(r.Body).Decode(&wish); {
-	case err != nil || wish.Action != "drain" && wish.Action != "enable":
+	case err != nil || uses[wish.Action] == "":
 		problem(w, 400, "no action")
 	case role != "admin":
 		problem(w, 403, "token max may look only")
 	default:
 		d.mu.Lock()
-		d.drained[name] = wish.Action == "drain"
+		d.use[name] = uses[wish.Action]
 		d.mu.Unlock()
 		send(w, map[string]any{})
 	}

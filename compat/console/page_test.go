@@ -33,7 +33,7 @@ func TestAccessible(t *testing.T) {
 			b.accessible("login", string(axe))
 			b.logIn(d.url, adminToken)
 			for _, view := range []struct{ hash, shows string }{
-				{"", "Decisions a second"}, {"tenants", "of 200"}, {"refusals", "of 40"}, {"refusals/req_0000", "What would let it in"}, {"settings?q=queue.total", "models.chat.queue.total"}, {"changes", "batch filled the queue"},
+				{"", "Decisions a second"}, {"tenants", "of 200"}, {"refusals", "of 40"}, {"refusals/req_0000", "What would let it in"}, {"settings?q=queue.total", "models.chat.queue.total"}, {"changes", "batch filled the queue"}, {"keys", "200 tenants with 200 keys"},
 			} {
 				eval[any](b, "location.hash = '#/"+view.hash+"'")
 				b.shows(view.shows)
@@ -45,6 +45,18 @@ func TestAccessible(t *testing.T) {
 					b.tryTotal("300")
 					b.press("What if?")
 					b.shows("better")
+				}
+				if view.hash == "keys" {
+					for _, ask := range []string{"New tenant…", "New key…", "Revoke…", "Rotate…"} {
+						b.press(ask)
+						b.until(ask+" is asked", "document.querySelector('dialog[open] form') !== null")
+						b.accessible(ask, string(axe))
+						if ask != "Rotate…" {
+							b.press("No")
+						}
+					}
+					b.press("Make a new key in its place")
+					b.shown()
 				}
 				b.accessible(view.hash, string(axe))
 				if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
@@ -138,6 +150,10 @@ func TestDrain(t *testing.T) {
 	b.press("Enable… gpu-1a")
 	b.press("Yes, enable gpu-1a")
 	b.until("it is in use", "!document.body.innerText.includes('is drained')")
+	b.press("Disable… gpu-1a")
+	b.shows("its slots count as missing")
+	b.press("Yes, disable gpu-1a")
+	b.shows("Upstream gpu-1a is disabled: it gets no new calls.")
 	b.quiet()
 }
 
@@ -148,8 +164,8 @@ func TestViewer(t *testing.T) {
 	b.logIn(d.url, viewerToken)
 	b.shows("max, viewer")
 	b.shows("Decisions a second")
-	if strings.Contains(b.text(), "Drain…") {
-		t.Error("a viewer is offered to drain an upstream")
+	if strings.Contains(b.text(), "Drain…") || strings.Contains(b.text(), "Disable…") {
+		t.Error("a viewer is offered to turn an upstream off")
 	}
 	eval[any](b, "location.hash = '#/settings?q=models.chat%20queue'")
 	b.shows("You may look, but not change settings: token max has the role viewer")
@@ -182,7 +198,7 @@ func TestNames(t *testing.T) {
 	d := openDesk(t, large)
 	b := page(t, light)
 	b.logIn(d.url, adminToken)
-	for hash, names := range map[string][]string{"": {evilTenant, evilModel}, "tenants": {evilTenant}, "refusals": {evilTenant, evilModel}, "settings?q=script": {evilModel}} {
+	for hash, names := range map[string][]string{"": {evilTenant, evilModel}, "tenants": {evilTenant}, "keys": {evilTenant}, "refusals": {evilTenant, evilModel}, "settings?q=script": {evilModel}} {
 		eval[any](b, "location.hash = '#/"+hash+"'")
 		for _, name := range names {
 			b.shows(name)
@@ -317,7 +333,7 @@ func TestCost(t *testing.T) {
 
 	b.logIn(d.url, adminToken)
 	b.shows("● live")
-	for _, view := range []string{"", "tenants"} {
+	for _, view := range []string{"", "tenants", "keys"} {
 		eval[any](b, "location.hash = '#/"+view+"'")
 		b.seconds(3) // until what comes once is over
 		before := b.work()

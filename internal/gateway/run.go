@@ -18,7 +18,7 @@ const (
 )
 
 // Serve answers callers on public, and operators on ops with what the package
-// ops makes of the gateway, until ctx ends. Then
+// ops makes of the gateway, on at most 256 connections, until ctx ends. Then
 // it drains: it is not ready, refuses new requests, serves what waits and
 // runs for as long as the configuration allows, and breaks off the rest with
 // an error. It returns when all is over; the listeners are closed.
@@ -29,6 +29,7 @@ func (g *Gateway) Serve(ctx context.Context, public, ops net.Listener, surface h
 		MaxHeaderBytes: int(c.Limits.Headers), ErrorLog: g.errorLog(),
 	}
 	operators := &http.Server{Handler: surface, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, ErrorLog: g.errorLog()}
+	newGuests(maxOperators).bound(operators)
 	failed := make(chan error, 2)
 	go func() { failed <- callers.Serve(public) }()
 	go func() { failed <- operators.Serve(ops) }()

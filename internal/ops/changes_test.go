@@ -160,9 +160,13 @@ func TestTenantsAndKeys(t *testing.T) {
 	if ci.Key.ID != "ci" || !known(ci.Key.Key) || !known("canary-tenant-key") || ci.Key.Key == made.Key.Key {
 		t.Errorf("%+v", ci)
 	}
+	if r.do(409, "POST", "/admin/v1/tenants/shop/keys", `{"name":"ci"}`, nil); !known(ci.Key.Key) {
+		t.Error("a key of the same name took its place")
+	}
 	r.do(422, "POST", "/admin/v1/tenants/shop/keys", `{"name":"with space"}`, nil)
 	r.do(400, "POST", "/admin/v1/tenants/shop/keys", `{"until":"2020-01-01T00:00:00Z"}`, nil)
 	r.do(200, "POST", "/admin/v1/tenants/shop/keys/ci/rotate", `{"grace":"1h"}`, &next)
+	r.do(409, "POST", "/admin/v1/tenants/shop/keys/"+next.Key.ID+"/rotate", `{"name":"ci"}`, nil) // it is another key's
 	if next.Old == nil || !known(next.Key.Key) || !known(ci.Key.Key) {
 		t.Errorf("%+v: both are good for an hour", next)
 	}

@@ -72,8 +72,8 @@ func (s *Surface) createKey(w http.ResponseWriter, r *http.Request, who identity
 	if in.Grace != "" {
 		return bad("grace", "a new key takes nobody's place", "leave it out, or POST …/keys/KEY/rotate")
 	}
-	return s.changeKeys(w, r, func(all *Settings, tenant string, _ *config.Tenant) (*KeyChange, error) {
-		k, set, err := in.make(tenant)
+	return s.changeKeys(w, r, func(all *Settings, _ string, t *config.Tenant) (*KeyChange, error) {
+		k, set, err := in.make(t)
 		if err != nil {
 			return nil, err
 		}
@@ -82,8 +82,15 @@ func (s *Surface) createKey(w http.ResponseWriter, r *http.Request, who identity
 	})
 }
 
-// make makes a key, and what is to be set for it.
-func (in *KeyWish) make(tenant string) (*NewKey, config.Overlay, error) {
+// make makes a key, and what is to be set for it. A name that another key has
+// would put the new one in its place at once, for whoever calls with it.
+func (in *KeyWish) make(t *config.Tenant) (*NewKey, config.Overlay, error) {
+	if slices.ContainsFunc(t.Keys, func(k config.Key) bool { return k.Name == in.Name }) {
+		return nil, nil, &problem{
+			status: http.StatusConflict, place: "name", detail: fmt.Sprintf("tenant %s has a key of this name", t.Name),
+			remedy: "give the new one another name, or none; POST …/keys/KEY/rotate replaces a key",
+		}
+	}
 	until := int64(0)
 	if in.Until != "" {
 		t, err := time.Parse(time.RFC3339, in.Until)
@@ -93,7 +100,7 @@ func (in *KeyWish) make(tenant string) (*NewKey, config.Overlay, error) {
 		until = t.Unix()
 	}
 	k, entry, err := newKey(in.Name, until)
-	return k, config.Overlay{keyPath(tenant, k.ID): entry}, err
+	return k, config.Overlay{keyPath(t.Name, k.ID): entry}, err
 }
 
 // rotateKey makes a key in the place of another, which goes on for a while so that
@@ -122,7 +129,7 @@ func (s *Surface) rotateKey(w http.ResponseWriter, r *http.Request, who identity
 		if in.Name == old.Name {
 			return nil, bad("name", "is the name of the old key, which is there until its time is over", "give the new one another name, or none")
 		}
-		k, set, err := in.make(tenant)
+		k, set, err := in.make(t)
 		if err != nil {
 			return nil, err
 		}

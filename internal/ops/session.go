@@ -19,8 +19,9 @@ import (
 const (
 	cookieName  = "spillway_session"
 	sessionTime = 12 * time.Hour
-	maxSessions = 256 // beyond, the oldest ends
-	maxTries    = 10  // wrong tokens of one address in failTime
+	loginTime   = 5 * time.Second // for a stranger to send a token
+	maxSessions = 256             // beyond, the oldest ends
+	maxTries    = 10              // wrong tokens of one address in failTime
 	failTime    = time.Minute
 	maxAddress  = 4096 // that are counted apart; beyond, all others share one count
 )
@@ -40,6 +41,7 @@ type Who struct {
 // logIn gives a cookie for a token, so that a page need not keep the token.
 func (s *Surface) logIn(w http.ResponseWriter, r *http.Request, _ identity) error {
 	const most = 4 << 10
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(loginTime)) // not every writer of a test can
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if err != nil {
 		return err

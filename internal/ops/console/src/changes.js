@@ -3,7 +3,7 @@
 import {useState} from 'preact/hooks';
 
 import {post} from './api.js';
-import {moment, value} from './format.js';
+import {count, moment, value} from './format.js';
 import {html} from './html.js';
 import {Fault} from './notice.js';
 import {MayChange} from './role.js';
@@ -14,7 +14,26 @@ export function Changes({who, list, error, again}) {
       <${MayChange} who=${who} what="take changes back" />
       ${list.length === 0 && html`<p>Nothing was changed while this gateway runs.</p>`}
       <ol class="history">${list.map((c) => html`<${Change} key=${c.id} c=${c} who=${who} again=${again} />`)}</ol>
-      <p><button type="button" onClick=${again}>Look again</button></p>`}`;
+      <p><button type="button" onClick=${again}>Look again</button></p>
+      ${who.role === 'admin' && html`<${Reload} again=${again} />`}`}`;
+}
+
+/** Reads the file again, also where it alone counts. */
+function Reload({again}) {
+  const [{busy, error, answer}, set] = useState({});
+  const read = async () => {
+    set({busy: true});
+    try {
+      set({answer: await post('reload')});
+      again();
+    } catch (error) {
+      set({error});
+    }
+  };
+  const differ = answer && new Set([...Object.keys(answer.before ?? {}), ...Object.keys(answer.after ?? {})]).size;
+  return html`<p><button type="button" onClick=${read} disabled=${busy}>Read the file again</button> <span role="status">${answer && (differ ? `It was read: ${count(differ, 'setting differs', 'settings differ')} from before.` : 'It was read: no setting differs from before.')}</span></p>
+    ${(answer?.warnings ?? []).map((w) => html`<p class="warning">▲ ${w}</p>`)}
+    ${error && html`<${Fault} error=${error} what="a way to read the file again (POST /admin/v1/reload)" />`}`;
 }
 
 function Change({c, who, again}) {

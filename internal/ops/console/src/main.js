@@ -10,6 +10,7 @@ import {Changes} from './changes.js';
 import {moment, seconds} from './format.js';
 import {announce} from './headline.js';
 import {html} from './html.js';
+import {Keyboard} from './keyboard.js';
 import {Keys} from './keys.js';
 import {follow, patience} from './live.js';
 import {Login} from './login.js';
@@ -21,7 +22,7 @@ import {choose, show, theme, themes} from './theme.js';
 import {Tenants} from './demand.js';
 import {Fault} from './notice.js';
 
-const views = [['', 'Overview'], ['tenants', 'Tenants'], ['refusals', 'Refusals'], ['settings', 'Settings'], ['changes', 'Changes']];
+const views = [['', 'Overview'], ['tenants', 'Tenants'], ['refusals', 'Refusals'], ['settings', 'Settings'], ['changes', 'Changes'], ['keys', 'Keys']];
 
 /** The view that the address names: #/refusals/req_1, #/settings?q=text. */
 function place() {
@@ -51,7 +52,7 @@ class Page extends Component {
       if (old !== this.state.stale || old) this.setState({stale: old, now: Date.now()});
     }, 1000);
     setInterval(() => {
-      if (this.state.who && !document.hidden) this.lookUp('changes?limit=50', 'changes'); // of others, and of the file
+      if (this.state.who && !document.hidden) this.changed(); // of others, and of the file
     }, 30_000);
     this.enter();
   }
@@ -95,7 +96,7 @@ class Page extends Component {
       },
     });
     this.lookUp('refusals?limit=100', 'refusals');
-    this.lookUp('changes?limit=50', 'changes');
+    this.changed();
     try {
       const {seconds: history} = await get(`history?seconds=${keep}`);
       this.setState(({list}) => ({list: merge(history ?? [], list)}));
@@ -129,6 +130,8 @@ class Page extends Component {
       else this.setState({[`${name}Error`]: error});
     }
   };
+
+  changed = () => this.lookUp('changes?limit=50', 'changes');
 
   take = (picture) => {
     const before = this.pending ?? this.state;
@@ -169,12 +172,13 @@ class Page extends Component {
       <main id="main" tabindex="-1">
         ${s.stale && html`<p class="stale" role="status"><b>These figures are old.</b> Nothing has come from the gateway since ${moment(s.came)}.</p>`}
         ${this.view(view, rest, s)}</main>
-      <footer><${Keys} views=${views} onHold=${this.hold} /><${Theme} /><a href="/console/licenses.txt">Licenses of what this page uses</a></footer>`;
+      <footer><${Keyboard} views=${views} onHold=${this.hold} /><${Theme} /><a href="/console/licenses.txt">Licenses of what this page uses</a></footer>`;
   }
 
   view(view, rest, s) {
-    if (view === 'settings') return html`<${Settings} who=${s.who} query=${s.place.query.get('q') ?? ''} drafts=${this.drafts} onApplied=${() => this.lookUp('changes?limit=50', 'changes')} />`;
-    if (view === 'changes') return html`<${Changes} who=${s.who} list=${s.changes} error=${s.changesError} again=${() => this.lookUp('changes?limit=50', 'changes')} />`;
+    if (view === 'settings') return html`<${Settings} who=${s.who} query=${s.place.query.get('q') ?? ''} drafts=${this.drafts} onApplied=${this.changed} />`;
+    if (view === 'changes') return html`<${Changes} who=${s.who} list=${s.changes} error=${s.changesError} again=${this.changed} />`;
+    if (view === 'keys') return html`<${Keys} who=${s.who} onChange=${this.changed} />`;
     if (view === 'refusals' && rest) return html`<${Explanation} id=${rest} />`;
     if (view === 'refusals') {
       return html`<h2 tabindex="-1">Refusals</h2>${s.refusalsError ? html`<${Fault} error=${s.refusalsError} what="a list of refusals" />` : html`<${Refusals} list=${s.refusals} search />`}
@@ -185,7 +189,7 @@ class Page extends Component {
       return html`<h2 tabindex="-1">Overview</h2>${error ? html`<${Fault} error=${error} what="a live picture (GET /admin/v1/snapshot)" />` : html`<p>Waiting for the first picture.</p>`}`;
     }
     if (view === 'tenants') return html`<h2 tabindex="-1">Tenants</h2><p class="note">Rates are over the last ten seconds. Tenants that nobody has used are left out.</p><${Tenants} tenants=${s.picture.tenants ?? []} search />`;
-    return html`<${Overview} ...${s} onChange=${() => this.lookUp('changes?limit=50', 'changes')} />`;
+    return html`<${Overview} ...${s} onChange=${this.changed} />`;
   }
 }
 

@@ -61,7 +61,7 @@ const upstreamColumns = [
   {key: 'cost', label: 'cost', num: true, wide: true, of: (u) => u.cost_dollars, show: (u) => dollars(u.cost_dollars)},
 ];
 
-const turnColumn = (onChange) => ({key: 'turn', num: true, label: html`<span class="hidden">drain or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} onChange=${onChange} />`});
+const turnColumn = (onChange) => ({key: 'turn', num: true, label: html`<span class="hidden">drain, disable or enable</span>`, show: (u) => html`<${Turn} name=${u.name} out=${!inUse(u)} onChange=${onChange} />`});
 
 export function Upstreams({upstreams, who, onChange}) {
   const may = who.role === 'admin' && upstreams.some((u) => u.state);
@@ -69,24 +69,25 @@ export function Upstreams({upstreams, who, onChange}) {
     first=${['state', false]} empty="No upstreams." />`;
 }
 
+const turns = {drain: 'no new calls', disable: 'no new calls, and its slots count as missing', enable: 'calls again'};
+
 /** Takes an upstream out of use, or back into it, when it is said twice. */
 function Turn({name, out, onChange}) {
-  const [asked, ask] = useState(false);
+  const [asked, ask] = useState();
   const [error, fail] = useState();
-  const action = out ? 'enable' : 'drain';
   const send = async () => {
-    ask(false);
+    ask(undefined);
     try {
-      await post(`upstreams/${encodeURIComponent(name)}`, {action});
+      await post(`upstreams/${encodeURIComponent(name)}`, {action: asked});
       fail(undefined);
       onChange();
     } catch (e) {
       fail(e);
     }
   };
-  return html`${asked ? html`<button type="button" class="main" onClick=${send}>Yes, ${action}<span class="hidden"> ${name}</span></button> <button type="button" onClick=${() => ask(false)}>No</button>`
-    : html`<button type="button" onClick=${() => ask(true)}>${out ? 'Enable…' : 'Drain…'}<span class="hidden"> ${name}</span></button>`}
-    ${error && html`<${Fault} error=${error} what="a way to turn upstreams off" />`}`;
+  return html`<div class="turn">${asked ? html`<button type="button" class="main" onClick=${send}>Yes, ${asked}<span class="hidden"> ${name}</span></button> <button type="button" onClick=${() => ask(undefined)}>No</button><p class="note">${turns[asked]}</p>`
+    : (out ? ['Enable'] : ['Drain', 'Disable']).map((action) => html`<button type="button" key=${action} onClick=${() => ask(action.toLowerCase())}>${action}…<span class="hidden"> ${name}</span></button> `)}
+    ${error && html`<${Fault} error=${error} what="a way to turn upstreams off" />`}</div>`;
 }
 
 const used = (b) => (b.limit_dollars > 0 ? (b.spent_dollars + b.held_dollars) / b.limit_dollars : 0);
