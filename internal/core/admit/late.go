@@ -149,7 +149,9 @@ func (c *Controller) move(now time.Time, k *call, q *Request, set Rungs, why Sta
 	if !c.holdElsewhere(now, k, p.member, q, p.est) {
 		return false
 	}
-	k.pool().waited(k, now.Sub(k.queued))
+	if why == StageLate { // who gave way says nothing of how long others wait
+		k.pool().waited(k, now.Sub(k.queued))
+	}
 	k.dequeue()
 	k.lane.member.settle(now, k, 0)
 	k.lane, k.most, k.need, k.why = p.lane, p.most, p.need, why
