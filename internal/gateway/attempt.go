@@ -45,7 +45,7 @@ func (x *exchange) admit() {
 		case admit.Recall:
 			x.held = 0
 			x.record.Rungs, x.record.Lowest = []string{x.state.config.Models[x.pool].Degrade[bits.Len8(uint8(d.Rungs))-1].Name}, admit.RungRecent
-			x.recall(x.recent, x.recentAge)
+			x.recall(x.recent, time.Since(x.recentSince))
 			return
 		case admit.Run:
 			x.become(d)

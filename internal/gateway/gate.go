@@ -109,7 +109,7 @@ func (g *Gate) Offer(r *admit.Request) (admit.Decision, <-chan admit.Decision) {
 	g.lastID++
 	r.ID = g.lastID
 	q := *r
-	q.Arrived, q.Deadline = g.coreTime(r.Arrived), g.coreTime(r.Deadline)
+	q.Arrived, q.Deadline, q.RecentUntil = g.coreTime(r.Arrived), g.coreTime(r.Deadline), g.coreTime(r.RecentUntil)
 	g.recorder.Offer(now, &q)
 	return g.own(now, q.ID, g.core.Offer(now, q))
 }
@@ -190,7 +190,7 @@ func (g *Gate) Configure(p *admit.Policy) {
 func (g *Gate) Explain(r admit.Request) admit.Trace {
 	g.mu.Lock()
 	defer g.unlock()
-	r.Arrived, r.Deadline = g.coreTime(r.Arrived), g.coreTime(r.Deadline)
+	r.Arrived, r.Deadline, r.RecentUntil = g.coreTime(r.Arrived), g.coreTime(r.Deadline), g.coreTime(r.RecentUntil)
 	return g.core.Explain(g.now(), r)
 }
 

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"time"
+
 	"github.com/spillway-llm/spillway/internal/core/admit"
 	"github.com/spillway-llm/spillway/internal/edge/config"
 	"github.com/spillway-llm/spillway/internal/edge/upstream"
@@ -61,8 +63,10 @@ func (x *exchange) shapes(r *admit.Request) {
 		switch {
 		case !rung.Enabled:
 		case rung.Kind == admit.RungRecent:
-			shape.Changes = x.recent != nil && x.recentAge <= rung.MaxAge
-			r.Recent = shape.Changes
+			shape.Changes = x.recent != nil && time.Since(x.recentSince) <= rung.MaxAge
+			if r.Recent = shape.Changes; r.Recent {
+				r.RecentUntil = x.recentSince.Add(min(x.recentMost, rung.MaxAge))
+			}
 		case rung.Precision != "" || rung.Model != "":
 			to := rung.Model
 			if to == "" {

@@ -36,7 +36,7 @@ func (x *exchange) remember() bool {
 		x.recall(a, age)
 		return true
 	default:
-		x.recent, x.recentAge = a, age
+		x.recent, x.recentSince, x.recentMost = a, time.Now().Add(-age), stale
 	}
 	return false
 }

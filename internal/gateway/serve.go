@@ -77,10 +77,11 @@ type exchange struct {
 	offered     bool // it is in the traffic of the last minutes, under number
 	number      int64
 	tenantOf    *config.Tenant
-	outline     *wire.Outline   // of the body, for its edits; nil until it is needed
-	became      form            // what the request has been made
-	recent      *answers.Answer // an answer from before, that the caller takes in place of a refusal
-	recentAge   time.Duration
+	outline     *wire.Outline     // of the body, for its edits; nil until it is needed
+	became      form              // what the request has been made
+	recent      *answers.Answer   // an answer from before, that the caller takes in place of a refusal
+	recentSince time.Time         // when that was given
+	recentMost  time.Duration     // how old it may be
 	key         answers.Key       // of the request in the answer cache
 	keeps       *answers.Recorder // of what the caller is sent; nil if it is not to be kept
 	instead     string            // the model that serves it because its own cannot; else empty

@@ -256,6 +256,7 @@ func (r *Run) refused(v *visit, d *admit.Decision) {
 
 // recalled is the caller reading an answer from before.
 func (r *Run) recalled(v *visit, d *admit.Decision) {
+	r.unqueue(v)
 	v.started, v.firstAt, v.rungs = r.now, r.now, d.Rungs
 	r.tally.recalled(r, v)
 	r.close(v, endOnTime)

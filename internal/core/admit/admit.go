@@ -78,8 +78,8 @@ const (
 	StageBound                    // a queue is full
 	StageQueue                    // accepted into the queue
 	StageDispatch                 // left the queue for a slot
-	StageLate                     // left the queue: it could no longer make its deadline
-	StageEvicted                  // left the queue for a request of better rank or a leaner tenant
+	StageLate                     // left the queue: it could no longer make its deadline as it was
+	StageEvicted                  // left the queue for a request of better rank or a leaner tenant; both may be run by a cheaper form
 	StageCancelled                // the caller left
 	StageFinished                 // the upstream call ended
 	StageAgain                    // a failed attempt that may be tried again
@@ -130,6 +130,8 @@ type Request struct {
 	Rungs  [MaxRungs]Shape
 	Recent bool // an answer from before is at hand that the caller would take
 	Turn   bool // it begins a turn of its session: another model may go on from here
+	// RecentUntil is when that answer is too old; zero never.
+	RecentUntil time.Time
 }
 
 // Decision is the core's word on one request. A request gets at most one

@@ -287,7 +287,7 @@ func (c *Controller) fallBack(now time.Time, k *call, fault Fault) bool {
 		if p.current(now); p.slots == 0 || !now.Add(p.service.Need(est, k.stream, 50)).Before(k.deadline) {
 			continue
 		}
-		if !c.holdElsewhere(now, k, m, est) {
+		if !c.holdElsewhere(now, k, m, &Request{Input: k.input, MaxOutput: k.maxOutput}, est) {
 			continue
 		}
 		k.visited = append(k.visited, k.pool())

@@ -115,6 +115,7 @@ func (c *Controller) commit(now time.Time, r *Request, p *plan) {
 		return
 	}
 	c.out = append(c.out, d)
+	k.terms = c.termsOf(r, p)
 	for _, v := range p.victims {
 		c.evict(now, v)
 	}
@@ -296,7 +297,7 @@ func (c *Controller) Next() time.Time {
 	return next
 }
 
-// Tick drops what waited in vain, and runs what waited for time to pass.
+// Tick drops what waited in vain or makes it cheaper, and runs what waited for time to pass.
 func (c *Controller) Tick(now time.Time) []Decision {
 	c.out = c.out[:0]
 	for it := c.expiry.Min(); it != nil && !now.Before(it.Expires); it = c.expiry.Min() {
@@ -311,7 +312,10 @@ func (c *Controller) Tick(now time.Time) []Decision {
 			k.lane.book(k)
 			continue
 		}
-		c.drop(now, k, StageLate)
+		hold := func(q *Request, set Rungs) bool { return c.hold(now, k, q, set) }
+		if !c.lessen(now, k, StageLate, hold) {
+			c.drop(now, k, StageLate)
+		}
 	}
 	for _, p := range c.pools {
 		if !p.wake.IsZero() && !now.Before(p.wake) {

@@ -66,11 +66,7 @@ func earlier(a, b time.Time) time.Time {
 
 // renew predicts a waiting call again, with what was learnt since it came.
 func (k *call) renew() {
-	m := k.lane.member
-	k.est = m.pool.service.Estimate(&m.known, k.input, k.maxOutput)
-	if k.plain = k.est.Raw; k.rungs != 0 && m.pool == k.home {
-		k.est = k.est.Scaled(m.pool.factor(k.rungs))
-	}
+	k.est, k.plain = k.as(k.input, k.maxOutput, k.rungs)
 }
 
 // dispatch fills free slots, as long as there are any and something waits:
@@ -112,16 +108,23 @@ func (c *Controller) dispatch(now time.Time, p *pool) {
 
 // turnOf is the call of the class whose turn it is, and the deployment that it
 // runs on; nil if nothing that it may use has room. A call that is too late
-// even for that is dropped, and nil as well.
+// even for that runs in a cheaper form, if its caller agreed to one that is not;
+// one that went to another pool for it, or was dropped, is nil as well.
 func (c *Controller) turnOf(now time.Time, p *pool, class Class) (*call, *deployment, int) {
 	l := p.queues[class].Next().Oldest().Value.lane
 	k := l.next(now)
 	k.renew()
 	w := k.want(c.mostRank(k))
 	d, key := c.choose(now, p, &w)
-	if d != nil && c.late(now, k, d) {
-		c.drop(now, k, StageLate)
-		return nil, nil, 0
+	if d != nil && c.late(now, k, d, k.est) {
+		shrink := func(q *Request, set Rungs) bool { return c.shrink(now, k, d, q, set) }
+		if !c.lessen(now, k, StageLate, shrink) {
+			c.drop(now, k, StageLate)
+			return nil, nil, 0
+		}
+		if k.pool() != p {
+			return nil, nil, 0
+		}
 	}
 	return k, d, key
 }
@@ -138,7 +141,11 @@ func (c *Controller) mostRank(k *call) int {
 
 // dispatched is the decision that a call which waited runs now.
 func (k *call) dispatched(now time.Time) Decision {
-	return Decision{ID: k.id, Verdict: Run, Stage: StageDispatch, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model(), Rungs: k.rungs}
+	stage := StageDispatch
+	if k.why != StageUnknown && k.sent == 0 {
+		stage = k.why
+	}
+	return Decision{ID: k.id, Verdict: Run, Stage: stage, Wait: now.Sub(k.arrived), Need: k.need, Observed: k.observed, Model: k.model(), Rungs: k.rungs}
 }
 
 // room says whether any deployment could take a call, its keys apart.
@@ -195,10 +202,10 @@ func (p *pool) opening(now time.Time, w *want) (soonest time.Time) {
 	return soonest
 }
 
-// late is the feasibility test at dequeue. While others wait the slot should
+// late is the feasibility test at dequeue, of a form of the call. While others wait the slot should
 // go to one that makes it with the class's confidence; the last one may try
 // with even odds. A predictor that is not believed drops only the expired.
-func (c *Controller) late(now time.Time, k *call, d *deployment) bool {
+func (c *Controller) late(now time.Time, k *call, d *deployment, est predict.Estimate) bool {
 	if !now.Before(k.deadline) {
 		return true
 	}
@@ -210,7 +217,7 @@ func (c *Controller) late(now time.Time, k *call, d *deployment) bool {
 	if p.waiting() > 1 && k.most == anyRank { // who waits for a cheaper place did not have to
 		confidence = c.policy.Classes[k.lane.class].Confidence
 	}
-	need := float64(p.service.Need(k.est, k.stream, confidence)) * max(d.ratio(k.stream), 1)
+	need := float64(p.service.Need(est, k.stream, confidence)) * max(d.ratio(k.stream), 1)
 	return now.Add(span(need)).After(k.deadline)
 }
 
@@ -257,6 +264,7 @@ func (c *Controller) run(now time.Time, k *call, dep *deployment, key int, d *De
 	c.runs++
 	k.sent++
 	k.running, k.first, k.alive, k.started = true, false, false, now
+	k.terms = nil
 	k.place = len(p.running)
 	p.running = append(p.running, k)
 	k.charged = int64(p.service.Slots(k.est.Raw))
@@ -281,12 +289,16 @@ func (c *Controller) stop(now time.Time, k *call, used int64) {
 	p.queues[k.lane.class].Correct(k.lane.flow, int64(now.Sub(k.started))-k.charged, credit)
 }
 
-// drop ends a waiting call that cannot make it.
+// drop ends a waiting call that cannot make it: with an answer from before, if
+// its caller takes one.
 func (c *Controller) drop(now time.Time, k *call, stage Stage) {
 	p := k.pool()
 	k.dequeue()
 	k.lane.flow.Missed(now, k.patience/5)
 	p.waited(k, now.Sub(k.queued))
+	if c.recalled(now, k, stage) {
+		return
+	}
 	limit, bound := "the caller's deadline", k.deadline.Sub(k.arrived)
 	if most := c.policy.Classes[k.lane.class].MaxWait; most < bound && now.Sub(k.arrived) >= most {
 		limit, bound = "the longest wait of the class", most
@@ -294,9 +306,16 @@ func (c *Controller) drop(now time.Time, k *call, stage Stage) {
 	c.refuse(now, k, stage, limit, millis(now.Sub(k.arrived)), millis(bound))
 }
 
-// evict ends a waiting call for another of better rank.
+// evict ends a waiting call for another of better rank, unless another pool has
+// a place for a cheaper form of it, or an answer from before will do.
 func (c *Controller) evict(now time.Time, k *call) {
+	if c.lessen(now, k, StageEvicted, nil) {
+		return
+	}
 	k.dequeue()
+	if c.recalled(now, k, StageEvicted) {
+		return
+	}
 	c.refuse(now, k, StageEvicted, "the place in a full queue", millis(now.Sub(k.arrived)), millis(k.deadline.Sub(k.arrived)))
 }
 

@@ -131,16 +131,25 @@ func (c *Controller) descend(now time.Time, r *Request, set Rungs, p *plan, t *d
 // recall answers a refused request with an answer from before, if the caller
 // takes one and the ladder ends with it.
 func (c *Controller) recall(r *Request, p *plan) {
-	home := p.home
-	if home == nil || !r.Recent || r.May&MayRecent == 0 || !mended(p.stage) || c.policy.Observe {
+	if p.home == nil || !mended(p.stage) || c.policy.Observe {
 		return
 	}
-	for i := range home.rungs {
-		if x := &home.policy.Ladder.Rungs[i]; x.Kind == RungRecent && !x.Off {
-			p.verdict, p.stage, p.rungs = Recall, StageLadder, 1<<i
-			return
+	if set, ok := p.home.recent(r); ok {
+		p.verdict, p.stage, p.rungs = Recall, StageLadder, set
+	}
+}
+
+// recent is the rung for answers from before, if it may be taken.
+func (p *pool) recent(r *Request) (set Rungs, ok bool) {
+	if !r.Recent || r.May&MayRecent == 0 {
+		return 0, false
+	}
+	for i := range p.rungs {
+		if x := &p.policy.Ladder.Rungs[i]; x.Kind == RungRecent && !x.Off {
+			return 1 << i, true
 		}
 	}
+	return 0, false
 }
 
 // Calm says that a request would be served as it was asked: its model has room

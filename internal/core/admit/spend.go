@@ -145,16 +145,20 @@ func (c *Controller) settleMoney(now time.Time, k *call) {
 	*h = hold{}
 }
 
-// holdElsewhere moves the hold of a call to another model, if its budgets have
-// room for what it costs there.
-func (c *Controller) holdElsewhere(now time.Time, k *call, m *member, est predict.Estimate) bool {
+// holdElsewhere moves the hold of a call to another model, or to a cheaper form
+// of its own, if its budgets have room for what it costs there. In its own model
+// it holds no more than it did.
+func (c *Controller) holdElsewhere(now time.Time, k *call, m *member, q *Request, est predict.Estimate) bool {
 	if !c.counts {
 		return true
 	}
 	h := &k.hold
 	next := h.payers
 	next[ScopeModel] = m.spent
-	amount := m.pool.charge(k.input, k.maxOutput, est, k.tier, &next)
+	amount := m.pool.charge(q.Input, q.MaxOutput, est, k.tier, &next)
+	if m == k.lane.member {
+		amount.likely, amount.most = min(amount.likely, h.amount.likely), min(amount.most, h.amount.most)
+	}
 	for s, a := range next {
 		if a == nil {
 			continue

@@ -101,6 +101,8 @@ type call struct {
 	session string
 	tier    string // service tier, as prices know it
 	hold    hold
+	terms   *terms // while it waits: what else may be made of it; nil if nothing
+	why     Stage  // it was made cheaper while it waited; StageUnknown if not
 
 	requests, tokens meter.Reservation
 }

@@ -201,6 +201,9 @@ func (s *stream) request() Request {
 		Recent:    s.next()%4 == 0,
 		Arrived:   s.now.Add(-time.Duration(s.next()%4) * 100 * time.Millisecond),
 	}
+	if r.Recent && r.Turn {
+		r.RecentUntil = s.now.Add(time.Second)
+	}
 	for i := range r.Rungs {
 		r.Rungs[i] = Shape{Changes: s.next()%4 > 0, Input: r.Input / int64(i+1), MaxOutput: r.MaxOutput / int64(i+1)}
 	}
@@ -390,8 +393,8 @@ func (s *stream) drain() {
 		if id := s.running(); id != 0 {
 			s.finish(id)
 		} else if due := s.c.Next(); due.Before(t0.AddDate(1, 0, 0)) {
-			s.now = due
-			s.took(s.c.Tick(due))
+			s.now = latest(s.now, due) // it may be overdue
+			s.took(s.c.Tick(s.now))
 		} else {
 			id := s.any()
 			s.ledger.settled(id)

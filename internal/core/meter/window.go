@@ -106,6 +106,16 @@ func (w *Window) Settle(now time.Time, r *Reservation, used int64) {
 	}
 }
 
+// Shrink lowers what r reserved to n, in its place in time, and leaves it to be
+// settled. More than is reserved, or what has left the window, changes nothing.
+func (w *Window) Shrink(now time.Time, r *Reservation, n int64) {
+	if w.expire(now); !r.held || n >= r.amount || r.seq < w.first {
+		return
+	}
+	w.Settle(now, r, n)
+	r.held, r.amount = true, n
+}
+
 // Used is the amount in the span that ends now.
 func (w *Window) Used(now time.Time) int64 {
 	w.expire(now)

@@ -172,6 +172,33 @@ func TestWindowSettle(t *testing.T) {
 }
 
 // TestWindowReload: a changed limit keeps what was counted (B181, B182).
+// A reservation that shrinks keeps its place in time, and is settled later as
+// any other; what has left the window is not touched.
+func TestWindowShrink(t *testing.T) {
+	w := NewWindow(100, 60*s)
+	r := w.Reserve(t0, 80)
+	w.Reserve(t0.Add(10*s), 10)
+	for _, n := range []int64{90, 80, 30} {
+		w.Shrink(t0.Add(20*s), &r, n)
+	}
+	if got := w.Used(t0.Add(20 * s)); got != 40 {
+		t.Errorf("%d used after shrinking to 30, want 40", got)
+	}
+	if got := w.Wait(t0.Add(20*s), 80); got < 40*s || got > 41*s {
+		t.Errorf("80 fit after %v, want when the first has left", got)
+	}
+	w.Settle(t0.Add(30*s), &r, 50)
+	if got := w.Used(t0.Add(30 * s)); got != 60 {
+		t.Errorf("%d used after settling with 50, want 60", got)
+	}
+	w.Shrink(t0.Add(30*s), &r, 1)
+	old := w.Reserve(t0.Add(40*s), 20)
+	w.Shrink(t0.Add(200*s), &old, 5)
+	if w.Settle(t0.Add(200*s), &old, 25); w.Used(t0.Add(200*s)) != 5 {
+		t.Errorf("%d used, want what exceeds the 20 that have left", w.Used(t0.Add(200*s)))
+	}
+}
+
 func TestWindowReload(t *testing.T) {
 	w := NewWindow(10, time.Minute)
 	w.Reserve(t0, 10)

@@ -96,6 +96,10 @@ func (m *Metrics) Decided(r *Record, d *admit.Decision) {
 				m.waitRatio(s.model).Observe(float64(d.Wait) / float64(r.PredictedWait))
 			}
 		}
+	case admit.Recall:
+		if r.queued {
+			r.Waited = d.Wait
+		}
 	case admit.Reject:
 		if first && d.Wait > 0 {
 			r.PredictedWait = d.Wait
