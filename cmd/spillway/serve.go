@@ -163,7 +163,7 @@ func reload(ctx context.Context, settings *ops.Settings, changed <-chan struct{}
 		case <-ctx.Done():
 			return
 		case <-changed:
-			_, _ = settings.Reload("file")
+			_, _ = settings.Reload(ops.ByFile)
 		case <-hup:
 			_, _ = settings.Reload("signal")
 		}

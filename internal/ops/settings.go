@@ -238,7 +238,9 @@ func (s *Settings) versionLocked() {
 }
 
 // Reload reads the file again and puts it in force with the changes beside it. A
-// faulty file changes nothing. who is written down.
+// faulty file changes nothing. who is written down, unless it is ByFile and the
+// text is the same: an editor saves twice, and a reload that was asked for is
+// seen by the watch as well.
 func (s *Settings) Reload(who string) (ChangeReport, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,12 +262,18 @@ func (s *Settings) Reload(who string) (ChangeReport, error) {
 		s.reloaded(c.Admin.Tokens)
 	}
 	e := s.entryLocked(KindReload, who, "")
+	if who == ByFile && before.version == s.version && before.aside == s.aside {
+		return e.ChangeReport, nil
+	}
 	if s.aside != "" {
 		e.Warnings = append(e.Warnings, asideWarning+s.aside)
 	}
 	s.recordLocked(e)
 	return e.ChangeReport, nil
 }
+
+// ByFile is who reloads when the file was seen to change.
+const ByFile = "file"
 
 const asideWarning = "the changes beside the file do not fit it and do not count, but for the ends of keys: "
 
