@@ -49,7 +49,6 @@ func (s *Surface) live(w http.ResponseWriter, r *http.Request, _ identity) error
 	}
 	defer leave()
 	out := http.NewResponseController(w)
-	out.SetReadDeadline(time.Time{}) // the server's is for reading requests; it lifts it by itself only where there is no body
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")

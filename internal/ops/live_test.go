@@ -3,6 +3,7 @@ package ops
 import (
 	"bufio"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -318,12 +319,25 @@ func TestLiveOutlastsTheServer(t *testing.T) {
 	if n := take(t, server.URL, 2, server.CloseClientConnections); n != 2 {
 		t.Errorf("%d pictures", n)
 	}
+	if n := taken(t, server.URL, strings.NewReader("{}"), 2, server.CloseClientConnections); n != 2 {
+		t.Errorf("%d pictures for who sent a body", n)
+	}
 }
 
 // take counts pictures until the stream ends; enough of them call stop.
 func take(t *testing.T, base string, enough int, stop func()) (n int) {
 	t.Helper()
-	resp, err := http.Get(base + "/admin/v1/live")
+	return taken(t, base, nil, enough, stop)
+}
+
+// taken is take with a body, as some clients send one with whatever they ask.
+func taken(t *testing.T, base string, body io.Reader, enough int, stop func()) (n int) {
+	t.Helper()
+	q, err := http.NewRequest(http.MethodGet, base+"/admin/v1/live", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(q)
 	if err != nil {
 		t.Fatal(err)
 	}
